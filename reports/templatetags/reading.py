@@ -69,9 +69,8 @@ def of_metric(value: float | None, metric: Metric) -> SafeString:
 
 
 @register.filter
-def signed_change(said: HistoryChange) -> SafeString:
+def signed_change(change: HistoryChange) -> SafeString:
     """Arrow, sign and per cent, blue for better and orange for worse; grey where it does not count."""
-    change = said.change
     tone = "muted"
     if change.counts:
         tone = "worse"

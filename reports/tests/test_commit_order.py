@@ -37,10 +37,10 @@ def bisected(team):
 
 def test_history_goes_by_the_time_of_commits(team, bisected):
     expected = [f"{number:02}aaaaaa" for number in range(20)]
-    for history in (follow(bisected, THROUGHPUT_METRIC).history, lately(bisected, THROUGHPUT_METRIC)):
+    for history in (follow(bisected, THROUGHPUT_METRIC), lately(bisected, THROUGHPUT_METRIC)):
         assert [point.commit for point in history.points] == expected
         (change,) = history.changes
-        assert change.point.commit == "10aaaaaa" and not change.change.better
+        assert change.point.commit == "10aaaaaa" and not change.better
     (line,) = history_lines(team, History.objects.all())
     assert line.history.newest.commit == "19aaaaaa"
     assert newest_run(team.pk, bisected.config_key).commit == "19aaaaaa"

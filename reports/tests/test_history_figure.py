@@ -10,12 +10,11 @@ import pytest
 from reports.compare.curves import Standing
 from reports.compare.figures.layout import Frame
 from reports.compare.figures.theme import DARK, LIGHT
+from reports.models import ChangePoint, HistoryNote
 from reports.trends.figures.history import AXES, HistoryFigure, change_words
 from reports.trends.histories import (
     THROUGHPUT_METRIC,
     Measured,
-    Note,
-    Triage,
     build_history,
     build_points,
     environment_changes,
@@ -62,9 +61,9 @@ def test_names_notes_and_reasons_are_escaped_and_shortened():
         *measured([1000.0] * 12, commit=lambda n: f"{ugly[:6]}{n}"),
         *measured([900.0], commit=lambda n: "cafe", standing=Standing.EXCLUDED, reason=ugly),
     ]
-    note = Note(uuid.uuid4(), START + dt.timedelta(days=1), ugly)
+    note = HistoryNote(at=START + dt.timedelta(days=1), text=ugly)
     environments = [{"kernel": "a"}, {"kernel": ugly}]
-    history = build_history(THROUGHPUT_METRIC, build_points(runs), (), environments, (note,))
+    history = build_history(THROUGHPUT_METRIC, build_points(runs), (), environments, notes=[note])
     text = json.dumps(HistoryFigure(history).draw(Frame(LIGHT)), allow_nan=False)
     assert "<img" not in text
     assert "w" * 130 not in text
@@ -102,23 +101,24 @@ def test_a_decision_stays_when_its_run_is_left_out():
     runs = measured(values)
     at = runs[15].run_id
     runs[15] = Measured(at, runs[15].at, "000000f", "main", None, 800.0, standing=Standing.EXCLUDED)
-    history = build_history(THROUGHPUT_METRIC, build_points(runs), [Triage(at, "confirmed", "seen")])
+    history = build_history(THROUGHPUT_METRIC, build_points(runs), [ChangePoint(run_id=at, state="confirmed")])
     (change,) = history.changes
-    assert (change.index, change.state, change.change.confirmed) == (16, "confirmed", True)
+    assert (change.position, change.state, change.confirmed) == (16, "confirmed", True)
 
 
 def test_caption_counts_points_since_an_accepted_level():
     runs = measured(np.repeat([1000.0, 800.0], [15, 2]).tolist())
-    history = build_history(THROUGHPUT_METRIC, build_points(runs), [Triage(runs[15].run_id, "accepted")])
+    history = build_history(
+        THROUGHPUT_METRIC, build_points(runs), [ChangePoint(run_id=runs[15].run_id, state="accepted")]
+    )
     caption = dict(HistoryFigure(history).remarks)["Changes"]
     assert caption.startswith(f"2 points since the level accepted at {history.points[15].label}: later changes")
     assert [change_words(entry) for entry in history.changes] == ["worse, accepted"]
 
 
 def test_a_decision_on_a_run_of_another_branch_is_passed_over():
-    history = build_history(
-        THROUGHPUT_METRIC, build_points(measured([1000.0] * 12)), [Triage(uuid.uuid4(), "confirmed")]
-    )
+    decision = ChangePoint(run_id=uuid.uuid4(), state="confirmed")
+    history = build_history(THROUGHPUT_METRIC, build_points(measured([1000.0] * 12)), [decision])
     assert history.changes == ()
 
 

@@ -65,7 +65,7 @@ def test_loss_of_18_percent_ends_red_and_stays_red(run_job, client_in, team):
     assert run_job(14, 82_000)[0] == 1
     news = client_in.get(reverse("news"))
     ((_, change),) = news.context["changes"]["histories"]
-    assert change.point.commit.startswith("000cfeed") and change.change.relative == pytest.approx(-0.18, abs=0.01)
+    assert change.point.commit.startswith("000cfeed") and change.relative == pytest.approx(-0.18, abs=0.01)
     lost = Run.objects.get(commit__startswith="000cfeed")
     client_in.post(reverse("history-accept", args=[History.objects.get().config_key]), {"run": lost.pk})
     code, output = run_job(15, 82_000)

@@ -106,7 +106,7 @@ def read_values(client, team, test, *, base):
     """The value of the base's runs on Versions, and of the first point of the history and of the list of histories."""
     _, ((row, document),) = get_rows(client, base=base, new="bbbb0001")
     (line,) = history_lines(team, History.objects.filter(config_key=row.config_key))
-    points = follow(row, THROUGHPUT_METRIC).history.points
+    points = follow(row, THROUGHPUT_METRIC).points
     return [document.metrics[0].base_measured, points[0].value, line.history.points[0].value]
 
 

@@ -48,9 +48,7 @@ def look(most: int = MAX_AT_ONCE) -> int:
 def _look_at(row: HistoryRow) -> bool:
     """Told is what is new since the last look. The first look tells nothing: nobody had asked when that happened."""
     last_look: HistoryLook | None = getattr(row, "look", None)
-    announced_before: Mapping[str, list[str]] = {}
-    if last_look:
-        announced_before = last_look.known
+    announced_before: Mapping[str, list[str]] = last_look.known if last_look else {}
     announced: dict[str, list[str]] = {}
     alerts: list[Alert] = []
     for metric in (THROUGHPUT_METRIC, *_choose_tails(row)):
@@ -85,8 +83,8 @@ def _find_news(history: History, announced: Sequence[str]) -> tuple[list[History
     positions = _locate_runs([history.points[index] for index in history.followed], announced)
     new = []
     for change in history.changes:
-        distances = [abs(change.change.index - position) for position in positions.values()]
-        if change.change.counts and min(distances, default=math.inf) > NEARBY:
+        distances = [abs(change.index - position) for position in positions.values()]
+        if change.counts and min(distances, default=math.inf) > NEARBY:
             new.append(change)
     return new, [*positions, *(str(change.point.first) for change in new)]
 
@@ -102,8 +100,8 @@ def _locate_runs(points: Sequence[HistoryPoint], runs: Sequence[str]) -> dict[st
 def _note(row: HistoryRow, alerts: Sequence[Alert]) -> bool:
     def weigh(alert: Alert) -> tuple[bool, float]:
         """The throughput before all others; of latencies the one that changed most."""
-        metric, entry = alert
-        return metric == THROUGHPUT_METRIC, abs(entry.change.relative or 0)
+        metric, change = alert
+        return metric == THROUGHPUT_METRIC, abs(change.relative or 0)
 
     metric, first = max(alerts, key=weigh)
     subject = f"{row}: {_describe_change(metric, first)}"
@@ -127,36 +125,28 @@ def _note(row: HistoryRow, alerts: Sequence[Alert]) -> bool:
     return notice is not None
 
 
-def _describe_change(metric: Metric, entry: HistoryChange) -> str:
-    change = entry.change
+def _describe_change(metric: Metric, change: HistoryChange) -> str:
     words = metric.label
     if change.relative is not None:
         words += f" {formatting.signed_percent(change.relative)}"
-    if change.better:
-        return f"{words}, better"
-    return f"{words}, worse"
+    return f"{words}, better" if change.better else f"{words}, worse"
 
 
-def _format_line(metric: Metric, entry: HistoryChange) -> str:
-    before, after = metric.text(entry.change.before), metric.text(entry.change.after)
-    since = entry.point
-    return f"{_describe_change(metric, entry)}: {before} → {after} since {since.label} ({since.at:%Y-%m-%d})"
+def _format_line(metric: Metric, change: HistoryChange) -> str:
+    before, after = metric.text(change.before), metric.text(change.after)
+    since = change.point
+    return f"{_describe_change(metric, change)}: {before} → {after} since {since.label} ({since.at:%Y-%m-%d})"
 
 
-def _build_data(metric: Metric, entry: HistoryChange) -> Mapping[str, Any]:
-    change, point = entry.change, entry.point
-    unit = "ops/s"
-    if metric.operation:
-        unit = "us"
-
+def _build_data(metric: Metric, change: HistoryChange) -> Mapping[str, Any]:
     return {
         "metric": str(metric),
-        "unit": unit,
+        "unit": "us" if metric.operation else "ops/s",
         "before": change.before,
         "after": change.after,
         "relative": change.relative,
         "better": change.better,
-        "run": str(point.first),
-        "commit": point.commit,
-        "at": point.at.isoformat().replace("+00:00", "Z"),
+        "run": str(change.point.first),
+        "commit": change.point.commit,
+        "at": change.point.at.isoformat().replace("+00:00", "Z"),
     }

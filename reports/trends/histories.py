@@ -1,4 +1,4 @@
-"""What the page and the figure of a history show: runs of one test as points in time, as plain values. No Django.
+"""What the page and the figure of a history show: runs of one test as points in time. No query.
 
 Throughput is in operations per second, latencies in microseconds.
 """
@@ -8,17 +8,17 @@ import re
 import uuid
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from math import isfinite
 from typing import Final
 
 from benchsite.core import formatting
 from reports.compare.curves import STATISTICS, Standing
+from reports.models import ChangePoint, HistoryNote
 from reports.trends.analysis.changes import (
     LATENCY,
     MIN_HISTORY,
-    NEARBY,
     TAIL_LATENCY,
     THROUGHPUT,
     Change,
@@ -33,10 +33,7 @@ HISTORY_STATISTICS: Final = ("mean", "p50", "p95", "p99", "p999")
 TAILS: Final = frozenset({"p99", "p999"})
 METRIC = re.compile(r"(?P<operation>[^\x00-\x20]{1,60}) (?P<kind>service|response) (?P<statistic>[a-z0-9]{3,5})")
 SHORT_COMMIT: Final = 10  # characters
-# States of `reports.models.ChangePoint`.
-FALSE: Final = "false"
-ACCEPTED: Final = "accepted"
-CONFIRMED: Final = frozenset({"confirmed", ACCEPTED})
+State = ChangePoint.State
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +46,7 @@ class Metric:
 
     def __str__(self) -> str:
         """As the address and `ChangePoint.metric` write it."""
-        if self.operation:
-            return f"{self.operation} {self.kind} {self.statistic}"
-        return "throughput"
+        return f"{self.operation} {self.kind} {self.statistic}" if self.operation else "throughput"
 
     @property
     def label(self) -> str:
@@ -62,22 +57,16 @@ class Metric:
 
     @property
     def unit(self) -> str:
-        if self.operation:
-            return "µs"
-        return "ops/s"
+        return "µs" if self.operation else "ops/s"
 
     @property
     def rule(self) -> Rule:
         if not self.operation:
             return THROUGHPUT
-        if self.statistic in TAILS:
-            return TAIL_LATENCY
-        return LATENCY
+        return TAIL_LATENCY if self.statistic in TAILS else LATENCY
 
     def text(self, value: float | None) -> str:
-        if self.operation:
-            return formatting.latency(value)
-        return formatting.throughput(value)
+        return formatting.latency(value) if self.operation else formatting.throughput(value)
 
 
 THROUGHPUT_METRIC: Final = Metric()
@@ -174,42 +163,17 @@ def _build_point(group: Sequence[Measured]) -> HistoryPoint:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Triage:
-    """What a person decided about one change."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryChange(Change):
+    """A change with the first point of the new level and what was decided about it."""
 
-    run_id: uuid.UUID
-    state: str
-    note: str = ""
-    by: str = ""
-    at: dt.datetime | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A remark at an instant."""
-
-    id: uuid.UUID
-    at: dt.datetime
-    text: str
-    by: str = ""
-    everywhere: bool = False  # on all histories of the team
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryChange:
-    """A change with the points around it and what was decided about it."""
-
-    change: Change
-    point: HistoryPoint  # the first of the new level
-    index: int  # among all points
-    triage: Triage | None
+    point: HistoryPoint
+    position: int  # among all points; `index` is among those that have a value
+    triage: ChangePoint | None
 
     @property
     def state(self) -> str:
-        if self.triage:
-            return self.triage.state
-        return "new"
+        return self.triage.state if self.triage else State.NEW
 
 
 @dataclass(frozen=True)  # no slots, so that what is computed from the points is computed once
@@ -219,9 +183,11 @@ class History:
     metric: Metric
     points: tuple[HistoryPoint, ...]
     course: Course = field(default_factory=Course)  # its indices are among `followed`
-    triage: Mapping[int, Triage] = field(default_factory=dict)  # by the index among `followed`
+    triage: Mapping[int, ChangePoint] = field(default_factory=dict)  # by the index among `followed`
     environment: Sequence[tuple[int, list[str]]] = ()  # index of a point -> what else than the code changed there
-    notes: tuple[Note, ...] = ()
+    notes: Sequence[HistoryNote] = ()
+    branches: Sequence[str] = ()  # of all runs of the test
+    environments_missing: int = 0  # points of which it is not known yet on what they were measured
 
     @cached_property
     def followed(self) -> tuple[int, ...]:
@@ -230,12 +196,12 @@ class History:
 
     @cached_property
     def changes(self) -> tuple[HistoryChange, ...]:
-        return tuple(self._build_entry(change) for change in self.course.changes)
+        return tuple(self._place_change(change) for change in self.course.changes)
 
     @cached_property
     def counting(self) -> tuple[HistoryChange, ...]:
         """The changes that count, the oldest first."""
-        return tuple(entry for entry in self.changes if entry.change.counts)
+        return tuple(change for change in self.changes if change.counts)
 
     @property
     def last_change(self) -> HistoryChange | None:
@@ -244,7 +210,7 @@ class History:
     @property
     def baseline(self) -> HistoryChange | None:
         """The newest change that a person confirmed or accepted; what follows is compared with nothing before it."""
-        return next((entry for entry in reversed(self.changes) if entry.change.confirmed), None)
+        return next((change for change in reversed(self.changes) if change.confirmed), None)
 
     @property
     def too_short(self) -> str:
@@ -253,7 +219,7 @@ class History:
             return ""
         if self.baseline is None:
             return TOO_FEW_POINTS.format(min=MIN_HISTORY)
-        points = len(self.followed) - self.baseline.change.index
+        points = len(self.followed) - self.baseline.index
         return TOO_FEW_SINCE.format(
             points=formatting.counted(points, "point"),
             label=self.baseline.point.label,
@@ -266,11 +232,6 @@ class History:
         return [point.value for point in self.points if point.value is not None]
 
     @property
-    def counted(self) -> int:
-        """Runs that are part of a point."""
-        return sum(point.n for point in self.points)
-
-    @property
     def left_out(self) -> int:
         return sum(len(point.left_out) for point in self.points)
 
@@ -280,31 +241,30 @@ class History:
 
     @property
     def newest(self) -> HistoryPoint | None:
-        if self.followed:
-            return self.points[self.followed[-1]]
-        return None
+        return self.points[self.followed[-1]] if self.followed else None
 
-    def _build_entry(self, change: Change) -> HistoryChange:
-        index = self.followed[change.index]
-        return HistoryChange(change, self.points[index], index, self._find_triage(change))
+    def _place_change(self, change: Change) -> HistoryChange:
+        position = self.followed[change.index]
+        point, triage = self.points[position], self._find_triage(change)
+        return HistoryChange(*astuple(change), point=point, position=position, triage=triage)
 
-    def _find_triage(self, change: Change) -> Triage | None:
+    def _find_triage(self, change: Change) -> ChangePoint | None:
         """What was decided at this very point; of a false alarm, near it."""
         if not change.dismissed:
             return self.triage.get(change.index)
-        distances = {index: abs(index - change.index) for index, triage in self.triage.items() if triage.state == FALSE}
-        nearest = min(distances, key=distances.__getitem__, default=None)
-        if nearest is None or distances[nearest] > NEARBY:
-            return None
+        false_alarms = [index for index, triage in self.triage.items() if triage.state == State.FALSE]
+        # A change that is dismissed lies near the alarm for which it is.
+        nearest = min(false_alarms, key=lambda index: abs(index - change.index))
         return self.triage[nearest]
 
 
 def build_history(
     metric: Metric,
-    points: Sequence[HistoryPoint],
-    triage: Sequence[Triage] = (),
+    points: tuple[HistoryPoint, ...],
+    triage: Sequence[ChangePoint] = (),
     environments: Sequence[Mapping[str, str] | None] = (),
-    notes: Sequence[Note] = (),
+    notes: Sequence[HistoryNote] = (),
+    branches: Sequence[str] = (),
     analyse: Callable[..., Course] = detect_changes,
 ) -> History:
     """Everything that is said of one metric of one test. `environments` are those of the points' first runs.
@@ -315,20 +275,24 @@ def build_history(
     course = analyse(
         [point.value for point in points if point.value is not None],
         metric.rule,
-        confirmed=[index for index, decision in decisions.items() if decision.state in CONFIRMED],
-        dismissed=[index for index, decision in decisions.items() if decision.state == FALSE],
+        confirmed=[
+            index for index, decision in decisions.items() if decision.state in (State.CONFIRMED, State.ACCEPTED)
+        ],
+        dismissed=[index for index, decision in decisions.items() if decision.state == State.FALSE],
     )
     return History(
         metric,
-        tuple(points),
+        points,
         course,
         triage=decisions,
         environment=environment_changes(environments),
-        notes=tuple(notes),
+        environments_missing=environments.count(None),
+        notes=notes,
+        branches=branches,
     )
 
 
-def _index_triage(points: Sequence[HistoryPoint], triage: Sequence[Triage]) -> dict[int, Triage]:
+def _index_triage(points: Sequence[HistoryPoint], triage: Sequence[ChangePoint]) -> dict[int, ChangePoint]:
     """Triage by its index among the followed points: at the point of its run, else at the next one that has a value."""
     if not triage:
         return {}
@@ -373,7 +337,5 @@ def step_sentence(history: History) -> str:
     step, newest = history.course.step, history.newest
     if step is None or newest is None:
         return ""
-    side = "below"
-    if step.relative > 0:
-        side = "above"
-    return NEWEST_OUTSIDE.format(label=newest.label, change=formatting.percent(abs(step.relative)), side=side)
+    side = "above" if step > 0 else "below"
+    return NEWEST_OUTSIDE.format(label=newest.label, change=formatting.percent(abs(step)), side=side)

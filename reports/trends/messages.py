@@ -20,11 +20,10 @@ MORE_MAY_DECIDE = "; {repeats} may decide"
 LATER_CONFIRM = "; later ones confirm it"
 LEVEL_ACCEPTED = "The level that begins with {name} was accepted."
 NOT_JUDGED = "Not judged, because the environments are not comparable."
-LOSS_EXCLUDED = "{measured} A loss of {threshold} or more is excluded."
-MEASURED_NOT_JUDGED = "{measured} Not judged, because the environments are not comparable."
-MEASURE_AGAIN = "{measured} One session does not decide: measure it again in a new one."
-NOT_CONFIRMED = "{measured} No later session confirms it."
-UNDECIDED = "{measured} One session does not decide."
+LOSS_EXCLUDED = "A loss of {threshold} or more is excluded."
+MEASURE_AGAIN = "One session does not decide: measure it again in a new one."
+NOT_CONFIRMED = "No later session confirms it."
+UNDECIDED = "One session does not decide."
 
 # --- figures/history.py ---
 

@@ -1,9 +1,10 @@
-"""Notices of uploads and commits that are worse than their baseline: one for each.
+"""Notices of losses: one for each commit and what it was judged against.
 
 A pipeline may upload without asking for a verdict, so the delivery loop judges uploads too
-(`NOTICE_FINDERS`). A verdict on request makes its notice by the same function.
+(`NOTICE_FINDERS`). A verdict on request makes its notice by the same function, `tell`.
 """
 
+import hashlib
 import time
 from collections.abc import Collection, Mapping
 from datetime import timedelta
@@ -12,13 +13,15 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Count, F, Max, OuterRef, Q, Subquery
+from django.urls import reverse
 from django.utils import timezone
 
 from benchsite.accounts.models import NoticeKind
 from benchsite.notifications import notices
 from reports.models import CommitLook
+from reports.trends.analysis.verdict_rules import Verdict
 from reports.trends.verdicts.baseline_selection import verdict_of_run
-from reports.trends.verdicts.regression_alerts import FRESH, tell
+from reports.trends.verdicts.serialization import SideAnswer, VerdictDocument
 from runs.models import Phase, Run, Status
 from runs.queue.database_retries import contained
 
@@ -30,6 +33,8 @@ MAX_S: Final = 2.0
 QUIET: Final = timedelta(seconds=60)
 # With so many uploads of a test nobody waits for quiet.
 ENOUGH: Final = 5
+FRESH: Final = timedelta(days=1)
+LOSSES: Final = frozenset({Verdict.REGRESSION.value, Verdict.MIXED.value})
 
 
 def look(most: int = MAX_AT_ONCE) -> int:
@@ -90,3 +95,46 @@ def _look_at(group: Mapping[str, Any]) -> bool:
             if run:
                 is_noted = tell(run, verdict_of_run(run))
     return is_noted
+
+
+def tell(run: Run, document: VerdictDocument) -> bool:
+    """Note a notice of a loss that a fresh upload shows; whether it was noted now."""
+    if document.verdict not in LOSSES or run.source != Run.Source.UPLOADED or document.base is None:
+        return False
+    # Whoever looks at an old run tells nobody anything new.
+    if timezone.now() - run.created_at > FRESH:
+        return False
+
+    data = {
+        "run": str(run.pk),
+        "verdict": str(document.verdict),
+        "reasons": list(document.reasons),
+        "commit": run.commit,
+        "branch": run.branch,
+        "baseline": document.base.name,
+        "base_commit": document.base.commit,
+        "algorithm": document.algorithm,
+        "algorithm_version": document.algorithm_version,
+    }
+    notice = notices.note(
+        "regression",
+        run.team,
+        subject=f"{run.name}: {document.headline}",
+        text="\n".join([document.headline, document.certainty, *document.reasons[1:], document.base.chosen]),
+        path=reverse("run-against", args=[run.pk]),
+        data=data,
+        key=_build_key(run, document.since, document.base),
+    )
+    return notice is not None
+
+
+def _build_key(run: Run, since: str, base: SideAnswer) -> str:
+    """Notices of the same loss have the same key: of one that lasts, whichever commit shows it."""
+    if since:
+        lost_at, base_name = since, ""
+    else:
+        lost_at = run.commit or str(run.pk)
+        base_name = base.name or base.commit or "".join(str(pk) for pk in base.runs[:1])
+    parts = (str(run.team_id), run.config_key, lost_at, base_name)
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return f"regression:{digest}"

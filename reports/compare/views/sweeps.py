@@ -93,7 +93,7 @@ HISTORY_COLUMNS: Columns = {
     "runs": "row.runs",
     "newest_throughput_ops_s": "history.newest.value",
     "newest_at": "row.last_at",
-    "last_change": "history.last_change.change.relative",
+    "last_change": "history.last_change.relative",
     "last_change_at": or_empty("history.last_change.point.label"),
     "last_change_state": or_empty("history.last_change.state"),
 }

@@ -86,9 +86,7 @@ class LevelEstimate:
 def inflate(n: int, correlation: float) -> float:
     """The variance of the mean of n values of an AR(1) process, as a multiple of that of independent ones."""
     terms = ((1 - lag / n) * correlation**lag for lag in range(1, min(n, MAX_LAGS)))
-    if correlation > 0:
-        return 1 + 2 * math.fsum(terms)
-    return 1.0
+    return 1 + 2 * math.fsum(terms) if correlation > 0 else 1.0
 
 
 def drop_outliers(means: Sequence[float]) -> list[float]:
@@ -106,9 +104,7 @@ def correlate(residuals: Sequence[float], squares: float) -> float:
     """
     n = len(residuals)
     products = math.fsum(a * b for a, b in pairwise(residuals))
-    estimate = 0.0
-    if squares > 0:
-        estimate = products / squares
+    estimate = products / squares if squares > 0 else 0.0
     estimate += (1 + 3 * estimate) / n + 1 / math.sqrt(n)
     return min(max(estimate, 0.0), MAX_CORRELATION)
 
@@ -185,9 +181,7 @@ class LevelTracker:
         """On which side of the level the tail is: -1 worse, 1 better, 0 there is none."""
         if not self.tail:
             return 0
-        if self.tail[-1] > self.centre:
-            return 1
-        return -1
+        return 1 if self.tail[-1] > self.centre else -1
 
     def begin(self, means: Sequence[float] = ()) -> None:
         """A new level; how sessions vary is known from the earlier ones."""

@@ -13,7 +13,6 @@ import numpy as np
 
 from reports.trends.analysis.edivisive import Floats, Split, change_points, compared, with_ends
 
-ALGORITHM_VERSION: Final = 1  # of everything in here and in `edivisive`; what was kept of another is forgotten
 MIN_HISTORY: Final = 10  # points, before anything is said
 MIN_AFTER: Final = 2  # points of the new level, the first one included
 NOISE_TIMES: Final = 2.0  # a change is at least so many times the variation of the series
@@ -52,9 +51,7 @@ class Change:
     @property
     def relative(self) -> float | None:
         """The new level against the old one; None where the old one is zero."""
-        if self.before:
-            return self.after / self.before - 1
-        return None
+        return self.after / self.before - 1 if self.before else None
 
     @property
     def counts(self) -> bool:
@@ -73,26 +70,15 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """The newest point lies outside the level it belongs to: no change yet, but worth another run."""
-
-    index: int
-    relative: float  # against the median of the points before it
-    better: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Course:
     """Everything that is said of one series. Changes are in its order, weak and dismissed ones among them."""
 
     changes: tuple[Change, ...] = ()
     levels: tuple[Level, ...] = ()
-    step: Step | None = None
+    # The newest point against the median of those before it, where it lies outside their level: no change yet, but
+    # worth another run.
+    step: float | None = None
     too_short: bool = False  # fewer points since its baseline than anything is said of
-
-    @property
-    def last_change(self) -> Change | None:
-        return next((change for change in reversed(self.changes) if change.counts), None)
 
 
 def detect_changes(
@@ -110,9 +96,7 @@ def detect_changes(
 
     if rule.logarithms and raw.min() <= 0:
         rule = replace(rule, logarithms=False)  # Zero has no logarithm: 1 ms buckets print it for what is shorter.
-    scaled = raw
-    if rule.logarithms:
-        scaled = np.log(raw)
+    scaled = np.log(raw) if rule.logarithms else raw
     starts = [0, *sorted({index for index in confirmed if 0 < index < raw.size})]
     strong, weak = _search(scaled, starts, rule)
     false_alarms = _match_false_alarms(strong, dismissed)
@@ -150,12 +134,10 @@ def estimate_noise(values: Floats, *, logarithms: bool) -> float:
     if values.size < 2:
         return 0.0
     sd = MAD_TO_SD * float(np.median(np.abs(np.diff(values)))) / math.sqrt(2)
-    middle = abs(float(np.median(values)))
     if logarithms:
         return sd
-    if middle:
-        return sd / middle
-    return 0.0
+    middle = abs(float(np.median(values)))
+    return sd / middle if middle else 0.0
 
 
 def _search(scaled: Floats, starts: Sequence[int], rule: Rule) -> tuple[list[Split], list[Split]]:
@@ -209,13 +191,11 @@ def _measure_level(part: Floats, rule: Rule) -> tuple[float, float]:
     """Median and 4 robust standard deviations; where all are alike, the least change that matters."""
     median = float(np.median(part))
     mad = float(np.median(np.abs(part - median)))
-    if mad:
-        return median, STEP_TIMES * MAD_TO_SD * mad
-    return median, rule.min_magnitude * abs(median)
+    return median, STEP_TIMES * MAD_TO_SD * mad or rule.min_magnitude * abs(median)
 
 
-def _detect_step(raw: Floats, current: Level, rule: Rule) -> Step | None:
-    """Whether the newest point lies outside the level of those before it (analysis 7: run again, do not alert)."""
+def _detect_step(raw: Floats, current: Level, rule: Rule) -> float | None:
+    """`Course.step` (analysis 7: run again, do not alert)."""
     earlier = raw[current.start : current.stop - 1]
     if earlier.size < MIN_HISTORY:
         return None
@@ -223,5 +203,4 @@ def _detect_step(raw: Floats, current: Level, rule: Rule) -> Step | None:
     newest = float(raw[-1])
     if not median or abs(newest - median) <= tolerance:
         return None
-    better = (newest > median) == rule.higher_is_better
-    return Step(index=raw.size - 1, relative=newest / median - 1, better=better)
+    return newest / median - 1

@@ -18,7 +18,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 WINDOW: Final = 50  # values; each next window begins half a window later
 MAX_P: Final = 0.001
-WEAK_FACTOR: Final = 10.0  # the first pass accepts ten times the probability
+MAX_FIRST_P: Final = 10 * MAX_P  # of the first pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,7 @@ class Split:
         least = min(abs(self.before), abs(self.after))
         if least:
             return abs(self.step) / least
-        if self.step:
-            return math.inf
-        return 0.0
+        return math.inf if self.step else 0.0
 
     @property
     def log_magnitude(self) -> float:
@@ -107,9 +105,7 @@ def student_p(x: Floats, y: Floats) -> float:
     pooled = ((n - 1) * float(x.var()) + (m - 1) * float(y.var())) / (n + m - 2)
     error = math.sqrt(pooled * (1 / n + 1 / m))
     if error == 0.0:
-        if step == 0.0:
-            return 1.0
-        return 0.0
+        return 1.0 if step == 0.0 else 0.0
 
     return float(2 * stdtr(n + m - 2, -abs(step) / error))
 
@@ -120,18 +116,18 @@ def compared(values: Floats, start: int, index: int, stop: int) -> Split:
     return Split(index, float(before.mean()), float(after.mean()), student_p(before, after))
 
 
-def first_pass(values: Floats, max_p: float, *, least: int) -> list[int]:
+def first_pass(values: Floats, least: int) -> list[int]:
     """The indices that any window splits at, in order: wherever the best split is significant, again in its parts."""
     indices: set[int] = set()
     start = 0
     while start < values.size:
-        inner = [start + index for index in _split_window(values[start : start + WINDOW], max_p, least)]
+        inner = [start + index for index in _split_window(values[start : start + WINDOW], least)]
         indices.update(inner)
         start = max([*inner, start + WINDOW // 2])
     return sorted(indices)
 
 
-def _split_window(values: Floats, max_p: float, least: int) -> list[int]:
+def _split_window(values: Floats, least: int) -> list[int]:
     sums = distance_sums(values)
     ends = [0, values.size]
     splits: dict[tuple[int, int], tuple[int, float] | None] = {}
@@ -142,13 +138,12 @@ def _split_window(values: Floats, max_p: float, least: int) -> list[int]:
                 splits[part] = best_split(sums, *part, least)
             best = splits[part]
             if best:
-                index, q = best
-                candidates.append((q, -index, part))  # of equal ones the first
+                candidates.append((*best, part))
         if not candidates:
             return ends[1:-1]
-        _, negative_index, (start, stop) = max(candidates)
-        index = -negative_index
-        if compared(values, start, index, stop).p > max_p:
+        # Of equal ones the first.
+        index, _, (start, stop) = max(candidates, key=lambda candidate: candidate[1])
+        if compared(values, start, index, stop).p > MAX_FIRST_P:
             return ends[1:-1]
         ends = sorted([*ends, index])
 
@@ -165,15 +160,12 @@ def change_points(
     `least` is the smallest number of values on either side of a split; Otava's own is 1.
     """
     z = np.asarray(values, dtype=float)
-    indices = first_pass(z, MAX_P * WEAK_FACTOR, least=least)
-    first = [compared(z, *ends) for ends in with_ends(indices, z.size)]
+    first = [compared(z, *ends) for ends in with_ends(first_pass(z, least), z.size)]
     # Takes the weakest away, and weighs its neighbours anew, until all that are left are strong enough.
     splits = list(first)
 
     def magnitude(split: Split) -> float:
-        if logarithms:
-            return split.log_magnitude
-        return split.magnitude
+        return split.log_magnitude if logarithms else split.magnitude
 
     while splits:
         weakest = max(splits, key=lambda split: split.p)

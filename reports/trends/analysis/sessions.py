@@ -104,9 +104,7 @@ def look(sessions: int) -> tuple[int, float]:
     A single session only screens: it decides nothing, and spends nothing.
     """
     looks = [count for count in LOOKS if count <= sessions]
-    if looks:
-        return looks[-1], 0.5 ** len(looks)
-    return sessions, 1.0
+    return (looks[-1], 0.5 ** len(looks)) if looks else (sessions, 1.0)
 
 
 def compute_mean(sessions: Iterable[Session]) -> float:
@@ -176,9 +174,7 @@ def session_interval(
         degrees += spread.degrees
 
     distance = fmean(new) - fmean(level.means)
-    sd = 0.0
-    if degrees:
-        sd = math.sqrt(squares / degrees)
+    sd = math.sqrt(squares / degrees) if degrees else 0.0
     if abs(distance) > MAX_LOG:
         return None, sd
 
@@ -217,9 +213,7 @@ def session_spread(tests: Iterable[Mapping[str, Session]]) -> SessionSpread | No
         return None
 
     of_means = squares / degrees
-    between = of_means
-    if within:
-        between = max(of_means - fmean(within), 0.0)
+    between = max(of_means - fmean(within), 0.0) if within else of_means
     return SessionSpread(
         variance=between,
         degrees=independent,

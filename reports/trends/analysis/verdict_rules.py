@@ -46,7 +46,6 @@ from reports.trends.messages import (
     LOSS_ACCEPTED,
     LOSS_EXCLUDED,
     MEASURE_AGAIN,
-    MEASURED_NOT_JUDGED,
     MORE_MAY_DECIDE,
     NEW_JOB_DECIDES,
     NO_DECISION,
@@ -122,9 +121,7 @@ class Metric:
 
     @property
     def unit(self) -> Literal["ops/s", "µs"]:
-        if self.higher_is_better:
-            return "ops/s"
-        return "µs"
+        return "ops/s" if self.higher_is_better else "µs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +147,7 @@ class Judgement:
 
 def get_threshold(metric: Metric, thresholds: Mapping[str, float]) -> float:
     """By the metric's own name, else by its statistic, else the usual one."""
-    usual = THRESHOLD
-    if metric.statistic == "p99":
-        usual = LATENCY_THRESHOLD
+    usual = LATENCY_THRESHOLD if metric.statistic == "p99" else THRESHOLD
     return thresholds.get(metric.name, thresholds.get(metric.statistic, usual))
 
 
@@ -174,9 +169,7 @@ def judge(
     for metric in metrics:
         threshold = get_threshold(metric, thresholds or {})
         # The machines' spread is that of throughput: percentiles vary more.
-        metric_spread = None
-        if metric.statistic != "p99":
-            metric_spread = spread
+        metric_spread = None if metric.statistic == "p99" else spread
         if not level.is_followed:
             comparisons.append(_compare(metric, threshold, metric_spread, level))
         else:
@@ -195,12 +188,7 @@ def judge(
         comparisons = adjusted(comparisons, tests / error_share)
 
     judged = tuple(map(_judge_metric, judged_metrics, comparisons))
-    undecided = [judgement for judgement in judged if judgement.state in (State.INCONCLUSIVE, State.FLAGGED)]
-    lacking = [judgement.comparison.needs_more for judgement in undecided]
-    needs_more = None
-    if environment.comparable and None not in lacking:
-        needs_more = max((count for count in lacking if count), default=None)
-
+    needs_more = _count_lacking(judged) if environment.comparable else None
     verdict = _combine_states(judged)
     reasons = [_build_headline(verdict, judged, environment)]
     order = (
@@ -217,6 +205,15 @@ def judge(
         flagged=any(judgement.state is State.FLAGGED for judgement in judged),
         certainty=_build_certainty(verdict, judged, environment, needs_more),
     )
+
+
+def _count_lacking(judged: Sequence[MetricVerdict]) -> int | None:
+    """As `Judgement.needs_more`."""
+    undecided = [judgement for judgement in judged if judgement.state in (State.INCONCLUSIVE, State.FLAGGED)]
+    lacking = [judgement.comparison.needs_more for judgement in undecided]
+    if None in lacking:
+        return None
+    return max((count for count in lacking if count), default=None)
 
 
 def _compare(metric: Metric, threshold: float, spread: SessionSpread | None, level: Level) -> Comparison:
@@ -415,9 +412,7 @@ def _compute_relative_change(metric: Metric, comparison: Comparison) -> float:
     """The ratio says how many times better the new side is; people read how far the value itself went."""
     if not comparison.ratio:
         return 0.0
-    if metric.higher_is_better:
-        return comparison.ratio - 1
-    return 1 / comparison.ratio - 1
+    return comparison.ratio - 1 if metric.higher_is_better else 1 / comparison.ratio - 1
 
 
 def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
@@ -430,9 +425,7 @@ def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
     moved = _describe_move(change, plain_percent(abs(change)))
     ratio = significant(comparison.ratio, 3)
     if comparison.low is None:
-        reason = comparison.reason
-        if state is State.NOT_COMPARABLE:
-            reason = NOT_JUDGED
+        reason = NOT_JUDGED if state is State.NOT_COMPARABLE else comparison.reason
         return f"{name} is {moved} (ratio {ratio}). {reason}"
 
     # The reasons below it repeat the interval, but for those of a state that is stated here.
@@ -443,20 +436,21 @@ def _build_reason(metric: Metric, comparison: Comparison, state: State) -> str:
     measured = (
         f"{name} is {moved}: ratio {ratio}, {counted(comparison.n_a, _get_unit(comparison))} against {comparison.n_b}."
     )
-    if state is State.ACCEPTED:
-        return f"{measured} {LEVEL_ACCEPTED.format(name=metric.accepted)}"
-    if state is State.HELD:
-        return LOSS_EXCLUDED.format(measured=measured, threshold=plain_percent(comparison.threshold))
-    if state is State.NOT_COMPARABLE:
-        return MEASURED_NOT_JUDGED.format(measured=measured)
-    if state is State.FLAGGED:
-        return MEASURE_AGAIN.format(measured=measured)
-    if comparison.confirmed or comparison.outcome not in (Outcome.FASTER, Outcome.SLOWER):
-        return f"{measured} {comparison.reason}"
-    if comparison.n_a > 1:
-        return NOT_CONFIRMED.format(measured=measured)
+    return f"{measured} {_explain_state(metric, comparison, state)}"
 
-    return UNDECIDED.format(measured=measured)
+
+def _explain_state(metric: Metric, comparison: Comparison, state: State) -> str:
+    if state is State.ACCEPTED:
+        return LEVEL_ACCEPTED.format(name=metric.accepted)
+    if state is State.HELD:
+        return LOSS_EXCLUDED.format(threshold=plain_percent(comparison.threshold))
+    if state is State.NOT_COMPARABLE:
+        return NOT_JUDGED
+    if state is State.FLAGGED:
+        return MEASURE_AGAIN
+    if comparison.confirmed or comparison.outcome not in (Outcome.FASTER, Outcome.SLOWER):
+        return comparison.reason
+    return NOT_CONFIRMED if comparison.n_a > 1 else UNDECIDED
 
 
 def _enumerate_names(names: Sequence[str], most: int = MAX_NAMED) -> str:

@@ -89,17 +89,13 @@ Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,7
 
 
 def build_answer(baseline: Baseline, runs: list[Run]) -> BaselineAnswer:
-    set_by = ""
-    if baseline.set_by:
-        set_by = baseline.set_by.get_username()
-
     return BaselineAnswer(
         name=baseline.name,
         runs=[run.pk for run in runs],
         tests=len({run.config_key for run in runs}),
         rule=baseline.chosen,
         thresholds=baseline.thresholds,
-        set_by=set_by,
+        set_by=baseline.set_by.get_username() if baseline.set_by else "",
         set_at=baseline.set_at,
     )
 
@@ -153,9 +149,7 @@ def _choose_runs(team: Team, change: BaselineChange) -> tuple[list[Run], str]:
     if len(commits) > 1:
         raise Problem("validation-error", SEVERAL_COMMITS.format(commit=change.commit))
 
-    runs = []
-    if commits:
-        runs = runs_of_commit(team, commits[0], counted=True)
+    runs = runs_of_commit(team, commits[0], counted=True) if commits else []
     if not runs:
         raise Problem("not-found", NO_RUN_OF_COMMIT.format(commit=change.commit))
 

@@ -20,9 +20,9 @@ from reports.api.routers import verdicts
 from reports.trends.analysis.verdict_rules import Verdict, combined
 from reports.trends.baselines import BaselineRefused, accept_level
 from reports.trends.queries.baselines import runs_named, runs_with_sweep
+from reports.trends.upload_alerts import tell
 from reports.trends.verdicts.baseline_selection import BaselineUnknown, verdict_of_run
 from reports.trends.verdicts.builds import NoSuchBuild, judge_builds
-from reports.trends.verdicts.regression_alerts import tell
 from reports.trends.verdicts.serialization import BuildsAnswer, CompareAnswer, SideAnswer, VerdictDocument
 from reports.trends.verdicts.sides import Incomparable, compared
 from runs.models import Matrix, Run, Status

@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from types import SimpleNamespace
 from typing import Any, Final
@@ -31,7 +31,7 @@ from reports.compare.figures.layout import (
 from reports.compare.figures.theme import rgba
 from reports.trends.analysis.changes import Change, Level
 from reports.trends.analysis.edivisive import MAX_P
-from reports.trends.histories import ACCEPTED, History, HistoryChange, HistoryPoint
+from reports.trends.histories import History, HistoryChange, HistoryPoint, State
 from reports.trends.messages import CHANGE_ACCEPTED, UNCERTAIN
 
 COMMITS: Final = "commits"
@@ -47,7 +47,7 @@ NOTHING_FOLLOWED: Final = (
     "No run of this test that counts has measured this. Choose another metric, or look at its runs."
 )
 
-Locate = Callable[[int], Any]  # index among all points -> coordinate
+Mark = tuple[Any, float, str]  # coordinate, height and text
 
 
 class HistoryFigure(Figure):
@@ -80,13 +80,13 @@ class HistoryFigure(Figure):
         layout["yaxis2"] = {"overlaying": "y", "range": [0, 1], "visible": False, "fixedrange": True}
         layout["xaxis"] = axis(frame, self.along, showgrid=False, **self._build_ticks(frame))
         data = [
-            *_draw_levels(history, self._locate, frame),
-            _draw_line(history, self._locate, frame),
-            *_draw_left_out(history, self._locate, frame),
-            *_draw_changes(history, self._locate, frame),
-            *_draw_marks(history, self._locate, self.along, frame),
+            *self._draw_levels(frame),
+            self._draw_line(frame),
+            *self._draw_left_out(frame),
+            *self._draw_changes(frame),
+            *self._draw_marks(frame),
         ]
-        _label_changes(layout, history, self._locate, frame)
+        self._label_changes(layout, frame)
         return {"data": data, "layout": layout}
 
     def _build_ticks(self, frame: Frame) -> dict[str, Any]:
@@ -105,6 +105,171 @@ class HistoryFigure(Figure):
         if self.along == COMMITS:
             return index
         return self.history.points[index].at.isoformat(timespec="seconds")
+
+    def _scale(self, value: float | None) -> float:
+        """A height in the figure; latencies are in ms."""
+        divisor = US_PER_MS if self.history.metric.operation else 1
+        return rounded((value or 0.0) / divisor)
+
+    def _format_hover(self, point: HistoryPoint, value: float | None) -> str:
+        name = f"{point.label}, {point.at:%Y-%m-%d}" if point.commit else point.label
+        title = escaped(f"{name} · n = {point.n}")
+        return f"<b>{title}</b><br>{self.history.metric.text(value)}"
+
+    def _draw_line(self, frame: Frame) -> Trace:
+        history = self.history
+        indices = [history.followed[position] for position in thinned(np.asarray(history.values)).tolist()]
+        points = [history.points[index] for index in indices]
+        heights = [self._scale(point.value) for point in points]
+        has_markers = len(history.followed) <= MAX_MARKERS
+        trace = scatter(
+            [self._locate(index) for index in indices],
+            heights,
+            f"{escaped(history.metric.label)}, geometric mean",
+            hover=[self._format_hover(point, point.value) for point in points],
+            mode="lines+markers" if has_markers else "lines",
+            line={"color": rgba(frame.theme.ink, 0.55), "width": 1},
+            marker={"color": frame.theme.ink, "size": 6},
+        )
+        if has_markers and any(point.n > 1 for point in points):
+            pairs = list(zip(points, heights, strict=True))
+            up = [rounded(self._scale(point.high) - height) for point, height in pairs]
+            down = [rounded(height - self._scale(point.low)) for point, height in pairs]
+            trace["error_y"] = {
+                "type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1, "width": 0,
+                "color": frame.theme.muted,
+            }  # fmt: skip
+
+        return trace
+
+    def _draw_levels(self, frame: Frame) -> list[Trace]:
+        """The median of each level's points, and the band of the current one."""
+        levels = self.history.course.levels
+        if not levels:
+            return []
+
+        x: list[Any] = []
+        y: list[float | None] = []
+        for level in levels:
+            first, last = self._locate_ends(level)
+            median = self._scale(level.median)
+            # None ends the line of a level.
+            x += [first, last, last]
+            y += [median, median, None]
+
+        dashed = {"color": frame.theme.ink, "width": 2, "dash": "dash"}
+        medians = scatter(x, y, "level, median of its points", mode="lines", connectgaps=False, line=dashed)
+        current = levels[-1]
+        first, last = self._locate_ends(current)
+        low, high = self._scale(current.low), self._scale(current.high)
+        band = scatter(
+            [first, last, last, first],
+            [high, high, low, low],
+            "band of the current level",
+            mode="lines",
+            fill="toself",
+            fillcolor=frame.theme.shade,
+            line={"width": 0},
+        )
+        return [band, medians]
+
+    def _locate_ends(self, level: Level) -> tuple[Any, Any]:
+        followed = self.history.followed
+        return self._locate(followed[level.start]), self._locate(followed[level.stop - 1])
+
+    def _draw_left_out(self, frame: Frame) -> list[Trace]:
+        """Runs that do not count: there, but hollow."""
+        marks: list[Mark] = []
+        for index, point in enumerate(self.history.points):
+            for run in point.left_out:
+                if run.value is not None and np.isfinite(run.value):
+                    reason = shortened(f"{run.standing}: {run.reason}".rstrip(": "), 90)
+                    text = f"{self._format_hover(point, run.value)}<br>{reason}"
+                    marks.append((self._locate(index), self._scale(run.value), text))
+
+        return _draw_hollow(marks, "does not count", "circle-open", 8, frame)
+
+    def _draw_changes(self, frame: Frame) -> list[Trace]:
+        """Triangles at the changes, hollow ones where they do not count."""
+        history = self.history
+        gains = [change for change in history.counting if change.better]
+        losses = [change for change in history.counting if not change.better]
+        others = [change for change in history.changes if not change.counts]
+        better, worse = frame.theme.series[:2]
+        traces = []
+        for name, colour, changes in (
+            ("better", better, gains),
+            ("worse", worse, losses),
+            ("uncertain, small or false", frame.theme.grey, others),
+        ):
+            if not changes:
+                continue
+            recent = changes[-MAX_POINTS:]
+            marker = {
+                "symbol": [_choose_symbol(change) for change in recent],
+                "size": 13,
+                "color": colour,
+                "line": {"width": 0},
+            }
+            if changes is others:
+                marker |= {"size": 10, "line": {"width": 1.5}}
+            traces.append(
+                scatter(
+                    [self._locate(change.position) for change in recent],
+                    [self._scale(change.point.value) for change in recent],
+                    f"change, {name}",
+                    hover=[_format_change_hover(change) for change in recent],
+                    marker=marker,
+                )
+            )
+
+        return traces
+
+    def _label_changes(self, layout: Layout, frame: Frame) -> None:
+        """A line at each change that counts, and the per cent of the newest."""
+        better, worse = frame.theme.series[:2]
+        colours = {True: better, False: worse}
+        counting = self.history.counting
+        layout["shapes"] = [
+            straight(colours[change.better], "dot", x=self._locate(change.position), layer="below")
+            for change in counting
+        ]
+        max_named = 4 if frame.narrow else MAX_NAMED
+        for number, change in enumerate(counting[-max_named:]):
+            # Every second text stands higher, so that neighbours do not cover each other.
+            layout["annotations"].append(
+                annotation(
+                    f"<b>{change_text(change)}</b>",
+                    colours[change.better],
+                    x=self._locate(change.position),
+                    y=1,
+                    yref="paper",
+                    yanchor="bottom",
+                    yshift=2 + 13 * (number % 2),
+                )
+            )
+
+    def _draw_marks(self, frame: Frame) -> list[Trace]:
+        """Other changes and people's notes, at the bottom."""
+        history = self.history
+        environment: list[Mark] = []
+        for index, texts in history.environment:
+            lines = ["environment", *(shortened(text, 90) for text in texts[:6])]
+            environment.append((self._locate(index), 0.03, "<br>".join(lines)))
+
+        notes: list[Mark] = []
+        instants = [point.at for point in history.points]
+        for note in history.notes:
+            if not instants or note.at < instants[0]:
+                continue  # Before the first point: it says nothing about this history.
+            index = min(bisect_left(instants, note.at), len(instants) - 1)
+            x = self._locate(index) if self.along == COMMITS else note.at.isoformat(timespec="seconds")
+            notes.append((x, 0.09, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))
+
+        return [
+            *_draw_hollow(environment, "other environment", "diamond-open", 10, frame, yaxis="y2"),
+            *_draw_hollow(notes, "note", "star", 10, frame, yaxis="y2"),
+        ]
 
     @property
     def remarks(self) -> list[Remark]:
@@ -141,7 +306,7 @@ class HistoryFigure(Figure):
     def table(self) -> Table:
         """A row per point, newest last."""
         points = self.history.points
-        changes = {entry.index: entry for entry in self.history.changes}
+        changes = {change.position: change for change in self.history.changes}
         environment = {index: "; ".join(texts) for index, texts in self.history.environment}
         first = 0
         if not self.whole:
@@ -178,265 +343,54 @@ COLUMNS: Final[Columns] = {
     "unit": "unit",
     "runs": "point.n",
     "runs that do not count": lambda row: len(row.point.left_out),
-    "change (%)": lambda row: row.change and 100 * row.change.change.relative,
+    "change (%)": lambda row: row.change and 100 * row.change.relative,
     "change is": lambda row: change_words(row.change) if row.change else "",
     "decided": lambda row: row.change.state if row.change and row.change.triage else "",
     "environment": "environment",
 }
 
 
-def change_words(entry: HistoryChange) -> str:
+def change_words(change: HistoryChange) -> str:
     """Better or worse, or why it does not count."""
-    if entry.change.weak:
+    if change.weak:
         return UNCERTAIN
-    if entry.change.dismissed:
+    if change.dismissed:
         return "a false alarm"
     direction = "worse"
-    if entry.change.better:
+    if change.better:
         direction = "better"
-    if entry.state == ACCEPTED:
+    if change.state == State.ACCEPTED:
         return CHANGE_ACCEPTED.format(direction=direction)
     return direction
 
 
-def _scale(history: History, value: float) -> float:
-    if history.metric.operation:
-        value /= US_PER_MS
-    return rounded(value)
-
-
-def _format_hover(history: History, point: HistoryPoint, value: float | None) -> str:
-    name = point.label
-    if point.commit:
-        name = f"{point.label}, {point.at:%Y-%m-%d}"
-    title = escaped(f"{name} · n = {point.n}")
-    return f"<b>{title}</b><br>{history.metric.text(value)}"
-
-
-def _draw_line(history: History, locate: Locate, frame: Frame) -> Trace:
-    values = np.asarray(history.values, dtype=float)
-    indices = [history.followed[position] for position in thinned(values).tolist()]
-    points = [history.points[index] for index in indices]
-    heights = [_scale(history, point.value or 0.0) for point in points]
-    has_markers = len(history.followed) <= MAX_MARKERS
-    mode = "lines"
-    if has_markers:
-        mode = "lines+markers"
-    trace = scatter(
-        [locate(index) for index in indices],
-        heights,
-        f"{escaped(history.metric.label)}, geometric mean",
-        hover=[_format_hover(history, point, point.value) for point in points],
-        mode=mode,
-        line={"color": rgba(frame.theme.ink, 0.55), "width": 1},
-        marker={"color": frame.theme.ink, "size": 6},
-    )
-    if has_markers and any(point.n > 1 for point in points):
-        pairs = list(zip(points, heights, strict=True))
-        up = [rounded(_scale(history, point.high or 0.0) - value) for point, value in pairs]
-        down = [rounded(value - _scale(history, point.low or 0.0)) for point, value in pairs]
-        trace["error_y"] = {
-            "type": "data", "symmetric": False, "array": up, "arrayminus": down, "thickness": 1, "width": 0,
-            "color": frame.theme.muted,
-        }  # fmt: skip
-
-    return trace
-
-
-def _draw_levels(history: History, locate: Locate, frame: Frame) -> list[Trace]:
-    """The median of each level's points, and the band of the current one."""
-    levels = history.course.levels
-    if not levels:
-        return []
-
-    x: list[Any] = []
-    y: list[float | None] = []
-    for level in levels:
-        first, last = _locate_ends(history, level, locate)
-        median = _scale(history, level.median)
-        # None ends the line of a level.
-        x += [first, last, last]
-        y += [median, median, None]
-
-    dashed = {"color": frame.theme.ink, "width": 2, "dash": "dash"}
-    medians = scatter(x, y, "level, median of its points", mode="lines", connectgaps=False, line=dashed)
-    current = levels[-1]
-    first, last = _locate_ends(history, current, locate)
-    low, high = _scale(history, current.low), _scale(history, current.high)
-    band = scatter(
-        [first, last, last, first],
-        [high, high, low, low],
-        "band of the current level",
-        mode="lines",
-        fill="toself",
-        fillcolor=frame.theme.shade,
-        line={"width": 0},
-    )
-    return [band, medians]
-
-
-def _locate_ends(history: History, level: Level, locate: Locate) -> tuple[Any, Any]:
-    return locate(history.followed[level.start]), locate(history.followed[level.stop - 1])
-
-
-def _draw_left_out(history: History, locate: Locate, frame: Frame) -> list[Trace]:
-    """Runs that do not count: there, but hollow."""
-    entries = []
-    for index, point in enumerate(history.points):
-        for run in point.left_out:
-            if run.value is not None and np.isfinite(run.value):
-                entries.append((index, run.value, run))
-
-    if not entries:
-        return []
-
-    entries = entries[-MAX_POINTS:]
-    hover = []
-    for index, value, run in entries:
-        reason = shortened(f"{run.standing}: {run.reason}".rstrip(": "), 90)
-        hover.append(f"{_format_hover(history, history.points[index], value)}<br>{reason}")
-
-    return [
-        scatter(
-            [locate(index) for index, _, _ in entries],
-            [_scale(history, value) for _, value, _ in entries],
-            "does not count",
-            hover=hover,
-            marker=_build_hollow_marker("circle-open", 8, frame),
-        )
-    ]
-
-
 def change_text(change: Change) -> str:
     """Arrow and signed per cent."""
-    arrow = "▼"
-    if change.after > change.before:
-        arrow = "▲"
+    arrow = "▲" if change.after > change.before else "▼"
     return f"{arrow} {formatting.signed_percent(change.relative)}"
 
 
-def _draw_changes(history: History, locate: Locate, frame: Frame) -> list[Trace]:
-    """Triangles at the changes, hollow ones where they do not count."""
-    gains = [entry for entry in history.counting if entry.change.better]
-    losses = [entry for entry in history.counting if not entry.change.better]
-    others = [entry for entry in history.changes if not entry.change.counts]
-    better, worse = frame.theme.series[:2]
-    traces = []
-    for name, colour, entries in (
-        ("better", better, gains),
-        ("worse", worse, losses),
-        ("uncertain, small or false", frame.theme.grey, others),
-    ):
-        if not entries:
-            continue
-        recent = entries[-MAX_POINTS:]
-        marker = {
-            "symbol": [_choose_symbol(entry.change) for entry in recent],
-            "size": 13,
-            "color": colour,
-            "line": {"width": 0},
-        }
-        if entries is others:
-            marker |= {"size": 10, "line": {"width": 1.5}}
-        traces.append(
-            scatter(
-                [locate(entry.index) for entry in recent],
-                [_scale(history, entry.point.value or 0.0) for entry in recent],
-                f"change, {name}",
-                hover=[_format_change_hover(entry) for entry in recent],
-                marker=marker,
-            )
-        )
-
-    return traces
-
-
 def _choose_symbol(change: Change) -> str:
-    symbol = "triangle-down"
-    if change.after > change.before:
-        symbol = "triangle-up"
-    if change.counts:
-        return symbol
-    return f"{symbol}-open"
+    symbol = "triangle-up" if change.after > change.before else "triangle-down"
+    return symbol if change.counts else f"{symbol}-open"
 
 
-def _label_changes(layout: Layout, history: History, locate: Locate, frame: Frame) -> None:
-    """A line at each change that counts, and the per cent of the newest."""
-    better, worse = frame.theme.series[:2]
-    colours = {True: better, False: worse}
-    layout["shapes"] = [
-        straight(colours[entry.change.better], "dot", x=locate(entry.index), layer="below")
-        for entry in history.counting
-    ]
-    max_named = 4 if frame.narrow else MAX_NAMED
-    for number, entry in enumerate(history.counting[-max_named:]):
-        # Every second text stands higher, so that neighbours do not cover each other.
-        layout["annotations"].append(
-            annotation(
-                f"<b>{change_text(entry.change)}</b>",
-                colours[entry.change.better],
-                x=locate(entry.index),
-                y=1,
-                yref="paper",
-                yanchor="bottom",
-                yshift=2 + 13 * (number % 2),
-            )
-        )
-
-
-def _format_change_hover(entry: HistoryChange) -> str:
-    change = entry.change
+def _format_change_hover(change: HistoryChange) -> str:
     lines = [
-        f"<b>{change_text(change)}</b> from {escaped(entry.point.label)}",
+        f"<b>{change_text(change)}</b> from {escaped(change.point.label)}",
         f"p = {formatting.significant(change.p, 2)}",
     ]
     if change.weak:
         lines.append(UNCERTAIN)
-    elif entry.triage:
-        lines.append(escaped(entry.state))
+    elif change.triage:
+        lines.append(escaped(change.state))
     return "<br>".join(lines)
 
 
-def _draw_marks(history: History, locate: Locate, along: str, frame: Frame) -> list[Trace]:
-    """Other changes and people's notes, at the bottom."""
-    environment = []
-    for index, texts in history.environment:
-        lines = ["environment", *(shortened(text, 90) for text in texts[:6])]
-        environment.append((locate(index), "<br>".join(lines)))
-
-    notes = []
-    instants = [point.at for point in history.points]
-    for note in history.notes:
-        if not instants or note.at < instants[0]:
-            continue  # Before the first point: it says nothing about this history.
-        index = min(bisect_left(instants, note.at), len(instants) - 1)
-        x = locate(index) if along == COMMITS else note.at.isoformat(timespec="seconds")
-        notes.append((x, f"{note.at:%Y-%m-%d} {shortened(note.text, 120)}"))
-
-    return [
-        *_draw_marks_at(environment, "other environment", "diamond-open", 0.03, frame),
-        *_draw_marks_at(notes, "note", "star", 0.09, frame),
-    ]
-
-
-def _draw_marks_at(
-    marks: Sequence[tuple[Any, str]], name: str, symbol: str, height: float, frame: Frame
-) -> list[Trace]:
-    """Coordinates with their texts as one trace; none without marks."""
+def _draw_hollow(marks: Sequence[Mark], name: str, symbol: str, size: int, frame: Frame, **fields: Any) -> list[Trace]:
+    """The newest of these marks as one trace; none without marks."""
     if not marks:
         return []
-    recent = marks[-MAX_POINTS:]
-    return [
-        scatter(
-            [x for x, _ in recent],
-            [height] * len(recent),
-            name,
-            hover=[text for _, text in recent],
-            yaxis="y2",
-            marker=_build_hollow_marker(symbol, 10, frame),
-        )
-    ]
-
-
-def _build_hollow_marker(symbol: str, size: int, frame: Frame) -> dict[str, Any]:
-    return {"symbol": symbol, "size": size, "color": frame.theme.muted, "line": {"width": 1.5}}
+    x, heights, hover = zip(*marks[-MAX_POINTS:], strict=True)
+    marker = {"symbol": symbol, "size": size, "color": frame.theme.muted, "line": {"width": 1.5}}
+    return [scatter(list(x), list(heights), name, hover=list(hover), marker=marker, **fields)]

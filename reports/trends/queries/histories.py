@@ -3,6 +3,7 @@
 import datetime as dt
 import math
 import uuid
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -13,14 +14,7 @@ from django.db.models.functions import JSONObject
 from benchsite.accounts.models import Team
 from reports.models import EVERY_METRIC, ChangePoint, History as HistoryRow
 from reports.trends.analysis.changes import MIN_HISTORY
-from reports.trends.histories import (
-    THROUGHPUT_METRIC,
-    History,
-    Measured,
-    Triage,
-    build_history,
-    build_points,
-)
+from reports.trends.histories import THROUGHPUT_METRIC, History, Measured, build_history, build_points
 from reports.trends.queries.history import get_runs, get_standing
 from reports.trends.queries.noise import SESSION_DAY, session_key
 from runs.models import HISTORY_AT
@@ -67,7 +61,7 @@ def _find_changed(team: Team, rows: QuerySet[HistoryRow], *, better: bool) -> li
     newest = list(rows.filter(runs__gte=MIN_HISTORY).order_by("-last_at").values_list("pk", flat=True)[:MAX_SEARCHED])
     lines = history_lines(team, HistoryRow.objects.filter(pk__in=newest))
     last_changes = [(row.pk, history.last_change) for row, history in lines]
-    return [pk for pk, entry in last_changes if entry and entry.change.better == better]
+    return [pk for pk, change in last_changes if change and change.better == better]
 
 
 def _match_word(word: str) -> Q:
@@ -106,35 +100,34 @@ def history_lines(team: Team, rows: QuerySet[HistoryRow], recent_runs: int = REC
         excluded="excluded_reason",
     )
     rows_with_recent = list(rows.annotate(recent=ArraySubquery(recent.values(json=columns)[:recent_runs])))
-    triage = _read_triage(team, [row.config_key for row in rows_with_recent])
+    triage = _get_triage(team, [row.config_key for row in rows_with_recent])
     lines = []
     for row in rows_with_recent:
         points = build_points([_parse_run(run) for run in reversed(row.recent)])
-        lines.append(HistoryLine(row, build_history(THROUGHPUT_METRIC, points, triage.get(row.config_key, ()))))
+        lines.append(HistoryLine(row, build_history(THROUGHPUT_METRIC, points, triage[row.config_key])))
 
     return lines
 
 
-def _read_triage(team: Team, config_keys: Sequence[str]) -> dict[str, list[Triage]]:
+def _get_triage(team: Team, config_keys: Sequence[str]) -> dict[str, list[ChangePoint]]:
     """The decisions about the throughput of each test; one query for none as for some."""
-    triage: dict[str, list[Triage]] = {}
+    triage: dict[str, list[ChangePoint]] = defaultdict(list)
     decisions = ChangePoint.objects.filter(
         team=team, config_key__in=config_keys or [""], metric__in=[str(THROUGHPUT_METRIC), EVERY_METRIC]
-    ).order_by()
-    for key, run_id, state in decisions.values_list("config_key", "run_id", "state"):
-        triage.setdefault(key, []).append(Triage(run_id, state))
+    )
+    for decision in decisions.order_by():
+        triage[decision.config_key].append(decision)
     return triage
 
 
 def _parse_run(run: Mapping[str, Any]) -> Measured:
     """A run as PostgreSQL writes it as JSON, which has a number that is none as "NaN"."""
-    matrix_id = None
-    if run["matrix_id"]:
-        matrix_id = uuid.UUID(run["matrix_id"])
     throughput_ops_s = math.nan
     if run["throughput_ops_s"] is not None:
         throughput_ops_s = float(run["throughput_ops_s"])
     standing, reason = get_standing(run["verdict"], run["override"], run["excluded"])
     run_id, at = uuid.UUID(run["id"]), dt.datetime.fromisoformat(run["at"])
     session = session_key(run["session"], run["matrix_id"] or run["commit"] or run["sweep_id"], run["day"])
-    return Measured(run_id, at, run["commit"], run["branch"], matrix_id, throughput_ops_s, standing, reason, session)
+    return Measured(
+        run_id, at, run["commit"], run["branch"], run["matrix_id"], throughput_ops_s, standing, reason, session
+    )

@@ -5,28 +5,25 @@ import hashlib
 import json
 import uuid
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product
 from typing import Any, Final
 
 import numpy as np
 from django.db import connection
-from django.db.models import F, FloatField, Func, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, FloatField, Func, OuterRef, QuerySet, Subquery
 
 from reports.compare.curves import Standing
 from reports.compare.queries.computed_cache import build_key, cache_values, cached_values, get_or_compute
 from reports.compare.queries.curves import COLUMNS
 from reports.models import EVERY_METRIC, ChangePoint, History as HistoryRow, HistoryNote
-from reports.trends.analysis.changes import ALGORITHM_VERSION, Course, Rule, detect_changes
+from reports.trends.analysis.changes import Course, Rule, detect_changes
 from reports.trends.histories import (
     HISTORY_STATISTICS,
     THROUGHPUT_METRIC,
     History,
     Measured,
     Metric,
-    Note,
-    Triage,
     build_history,
     build_points,
 )
@@ -44,17 +41,6 @@ HISTORY_S: Final = Func(HISTORY_AT, template="extract(epoch from %(expressions)s
 FACTS: Final = ("image", "os", "kernel", "cpu_model", "cores", "memory_bytes", "disk_device", "virtualised")
 
 
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """One history with what there is to choose on its page."""
-
-    row: HistoryRow
-    history: History
-    metrics: tuple[Metric, ...]
-    branches: tuple[str, ...]
-    environments_missing: int  # points of which it is not known yet on what they were measured
-
-
 def get_runs(team_id: uuid.UUID, config_key: str | OuterRef) -> QuerySet[Run]:
     """The runs of one test, oldest code first."""
     return Run.objects.filter(
@@ -62,29 +48,21 @@ def get_runs(team_id: uuid.UUID, config_key: str | OuterRef) -> QuerySet[Run]:
     ).order_by(HISTORY_AT, "finished_at", "pk")
 
 
-def follow(row: HistoryRow, metric: Metric, branch: str = "") -> Followed:
-    """Everything about one metric of one test; six queries, whatever the number of runs."""
-    runs = get_runs(row.team_id, row.config_key)
-    measured = _read_runs(runs, metric)
-    branches = tuple(sorted({run.branch for run in measured if run.branch}))
+def follow(row: HistoryRow, metric: Metric, branch: str = "") -> History:
+    """Everything about one metric of one test; four queries, whatever the number of runs."""
+    measured = _read_runs(get_runs(row.team_id, row.config_key), metric)
+    branches = sorted({run.branch for run in measured if run.branch})
     if branch in branches:
         measured = [run for run in measured if run.branch == branch]
     points = build_points(measured)
-    environments = _get_environments(row, [point.first for point in points])
-    history = build_history(
+    return build_history(
         metric,
         points,
-        triage=_read_triage(row, metric),
-        environments=environments,
-        notes=_read_notes(row),
-        analyse=partial(_detect_changes_once, row),
-    )
-    return Followed(
-        row,
-        history,
-        metrics=collect_metrics(row),
+        triage=_get_triage(row, metric),
+        environments=_get_environments(row, [point.first for point in points]),
+        notes=_get_notes(row),
         branches=branches,
-        environments_missing=environments.count(None),
+        analyse=partial(_detect_changes_once, row),
     )
 
 
@@ -92,16 +70,16 @@ def lately(row: HistoryRow, metric: Metric) -> History:
     """One metric of one test as far as its newest runs say, without what else changed; two queries."""
     newest = get_runs(row.team_id, row.config_key).reverse()[:LATELY]
     points = build_points(_read_runs(newest, metric)[::-1])
-    return build_history(metric, points, _read_triage(row, metric))
+    return build_history(metric, points, _get_triage(row, metric))
 
 
-def collect_metrics(row: HistoryRow) -> tuple[Metric, ...]:
+def collect_metrics(row: HistoryRow) -> list[Metric]:
     """The metrics of a test's newest runs; two queries."""
     newest = list(get_runs(row.team_id, row.config_key).reverse().values_list("pk", flat=True)[:NEWEST])
     current = Measurement.objects.filter(measurement_set__run__in=newest, measurement_set__is_current=True)
     pairs = current.order_by("operation", "latency_kind").values_list("operation", "latency_kind").distinct()
     latencies = [Metric(*pair, statistic) for pair, statistic in product(pairs, HISTORY_STATISTICS)]
-    return (THROUGHPUT_METRIC, *latencies)
+    return [THROUGHPUT_METRIC, *latencies]
 
 
 def _read_runs(runs: QuerySet[Run], metric: Metric) -> list[Measured]:
@@ -134,26 +112,17 @@ def get_standing(verdict: str, override: str, excluded: str) -> tuple[Standing, 
     return Standing.COUNTED, ""
 
 
-def _read_triage(row: HistoryRow, metric: Metric) -> list[Triage]:
+def _get_triage(row: HistoryRow, metric: Metric) -> list[ChangePoint]:
     rows = ChangePoint.objects.filter(
         team=row.team_id, config_key=row.config_key, metric__in=[str(metric), EVERY_METRIC]
     )
-    return [
-        Triage(run_id, state, note, username or "", at)
-        for run_id, state, note, username, at in rows.values_list(
-            "run_id", "state", "note", "changed_by__username", "changed_at"
-        )
-    ]
+    return list(rows.select_related("changed_by"))
 
 
-def _read_notes(row: HistoryRow) -> list[Note]:
-    """The notes of this history and of all of the team's, oldest first."""
-    rows = HistoryNote.objects.filter(Q(config_key=row.config_key) | Q(config_key=""), team=row.team_id)
-    newest = rows.order_by("-at").values_list("pk", "at", "text", "created_by__username", "config_key")[:MAX_NOTES]
-    return [
-        Note(pk, at, text, username or "", everywhere=not config_key)
-        for pk, at, text, username, config_key in reversed(list(newest))
-    ]
+def _get_notes(row: HistoryRow) -> list[HistoryNote]:
+    """The notes of this history and of all of the team's, the newest first."""
+    rows = HistoryNote.objects.filter(team=row.team_id, config_key__in=[row.config_key, ""])
+    return list(rows.select_related("created_by").order_by("-at")[:MAX_NOTES])
 
 
 def _detect_changes_once(
@@ -161,7 +130,7 @@ def _detect_changes_once(
 ) -> Course:
     """`detect_changes`, from the cache for the same numbers and decisions."""
     digest = hashlib.sha256(np.asarray(values, dtype=float).tobytes()).hexdigest()
-    key = build_key(row.team_id, "course", ALGORITHM_VERSION, rule, sorted(confirmed), sorted(dismissed), digest)
+    key = build_key(row.team_id, "course", rule, sorted(confirmed), sorted(dismissed), digest)
     return get_or_compute(key, Course, lambda: detect_changes(values, rule, confirmed=confirmed, dismissed=dismissed))
 
 

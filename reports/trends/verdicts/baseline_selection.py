@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import chain
 from operator import eq
 from typing import Final, cast
@@ -25,7 +25,7 @@ from reports.trends.queries.baselines import (
     select_after,
 )
 from reports.trends.verdicts.serialization import SideAnswer, VerdictDocument
-from reports.trends.verdicts.verdict import Followed, build_side, compute_verdict, why_not
+from reports.trends.verdicts.verdict import Against, RunsAround, compute_verdict, why_not
 from runs.models import Run, Status
 from runs.queue.spec import RunSpec
 from runs.results.duplicates import find_duplicates
@@ -42,17 +42,6 @@ class BaselineUnknown(Exception):
     """The team has no baseline of this name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Against:
-    """What runs are judged against. No run: there is nothing yet."""
-
-    runs: tuple[Run, ...] = ()
-    side: SideAnswer = field(default_factory=lambda: SideAnswer(()))
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    level: Level = Level.SIDE
-    duplicates: Sequence[Run] = ()  # of the same output as one of those that are judged: they are no history of it
-
-
 def verdict_of_run(
     run: Run, *, baseline: str = "", branch: str = "", thresholds: Mapping[str, float] | None = None
 ) -> VerdictDocument:
@@ -61,23 +50,18 @@ def verdict_of_run(
         reason = f"Not judged: the run has not ended, it is {run.get_status_display()}."
         return VerdictDocument("inconclusive", (reason,), SideAnswer((run.pk,)), pending=True, test=run.config_key)
 
-    new = find_repeats(run)
-    copies = find_duplicates(new)
+    repeats = find_repeats(run)
+    copies = find_duplicates(repeats)
     duplicates = tuple(dict.fromkeys(chain.from_iterable(copies.values())))
-    new = _count_outputs_once(run, new, copies)
-    if baseline:
-        pinned = baseline_named(run.team, baseline)
-        if pinned is None:
-            raise BaselineUnknown(baseline)
-        against = pinned_for(run, pinned)
-    else:
-        against = by_rule(new, branch, duplicates)
-    others = tuple(base for base in against.runs if base not in duplicates)
+    new = _count_outputs_once(run, repeats, copies)
+    against = pinned_for(run, baseline) if baseline else by_rule(new, branch, duplicates)
+    others = [base for base in against.runs if base not in duplicates]
     against = replace(against, runs=others, duplicates=duplicates)
     document = _judge_against(run, new, against, thresholds)
     if not duplicates:
         return document
-    return replace(document, reasons=(*document.reasons, DUPLICATES_LEFT_OUT.format(runs=_name(duplicates))))
+    names = listed([f"“{duplicate.name}”" for duplicate in duplicates], MAX_NAMED)
+    return replace(document, reasons=(*document.reasons, DUPLICATES_LEFT_OUT.format(runs=names)))
 
 
 def _count_outputs_once(run: Run, new: Sequence[Run], copies: Mapping[Run, Sequence[Run]]) -> list[Run]:
@@ -95,75 +79,85 @@ def _judge_against(
     if against.runs:
         return verdict_with_history(run.team, new, against, thresholds)
 
-    document = compute_verdict(run.team, new, ())
+    document = compute_verdict(run.team, new, Against())
     if document.verdict == "error":
         return document
 
-    reason = f"Not judged: there is nothing to judge against. {against.side.chosen}"
+    reason = f"Not judged: there is nothing to judge against. {against.chosen}"
     return replace(document, verdict="inconclusive", reasons=(reason,), base=None)
-
-
-def _name(runs: Sequence[Run]) -> str:
-    return listed([f"“{run.name}”" for run in runs], MAX_NAMED)
 
 
 def verdict_with_history(
     team: Team, new: Sequence[Run], against: Against, thresholds: Mapping[str, float] | None
 ) -> VerdictDocument:
     """The verdict with what the history of the test says of its sessions, among all tests of the commit."""
-    sides = [*new, *against.runs]
     counting, counting_base = select_counting(new), select_counting(against.runs)
-    newest, oldest = counting[0], counting[-1]
-    newest_base, oldest_base = counting_base[0], counting_base[-1]
+    newest, newest_base = counting[0], counting_base[0]
     level = against.level
     if level is Level.BRANCH and newest_base.branch != newest.branch:
         level = Level.OTHER_BRANCH
-
-    accepted_ids = []
+    around = _find_runs_around(counting, counting_base, [*new, *against.runs], level, against.duplicates)
     if level.has_acceptances:
-        history = history_before(oldest_base, [newest_base.branch], sides, against.duplicates)
-        accepted_ids = accepted_runs(team.pk, newest.config_key)
+        around = _begin_at_accepted(around, new, against.runs, accepted_runs(team.pk, newest.config_key))
+
+    return compute_verdict(
+        team,
+        new,
+        replace(against, level=level, thresholds={**against.thresholds, **(thresholds or {})}),
+        around,
+        tests=count_tests(team.pk, [newest.commit, newest_base.commit]),
+    )
+
+
+def _find_runs_around(
+    new: Sequence[Run], base: Sequence[Run], sides: Sequence[Run], level: Level, duplicates: Sequence[Run]
+) -> RunsAround:
+    """`new` and `base` are those of the sides that count."""
+    newest, oldest, branch = new[0], new[-1], base[0].branch
+    if level.has_acceptances:
+        history = history_before(base[-1], [branch], sides, duplicates)
     else:
-        history = history_before(oldest, [*DEFAULT_BRANCHES, newest_base.branch], sides, against.duplicates)
+        history = history_before(oldest, [*DEFAULT_BRANCHES, branch], sides, duplicates)
 
     since: list[Run] = []
     if level.has_sessions_since:
-        since = history_before(oldest, [newest.branch], sides, against.duplicates)
+        since = history_before(oldest, [newest.branch], sides, duplicates)
     if level.is_fixed:
-        since = select_after(since, counting_base)
+        since = select_after(since, base)
 
     later: list[Run] = []
     # What follows an older commit than the base may be the base's own level.
-    if level.is_followed and (not level.is_fixed or select_after(counting, counting_base)):
-        later = history_after(newest, [*sides, *history, *since], against.duplicates)
+    if level.is_followed and (not level.is_fixed or select_after(new, base)):
+        later = history_after(newest, [*sides, *history, *since], duplicates)
+    return RunsAround(history, since, later)
+
+
+def _begin_at_accepted(
+    around: RunsAround, new: Sequence[Run], base: Sequence[Run], accepted_ids: Sequence[uuid.UUID]
+) -> RunsAround:
+    """The runs with the levels that a person accepted: one up to the base is that to compare with, a later one new."""
+    history, since, later = around.history, around.since, around.later
     # Those of a lower level that was accepted confirm no loss before it.
     accepted_later = [index for index, run in enumerate(later) if run.pk in accepted_ids]
     if accepted_later:
         later = later[accepted_later[-1] + 1 :]
 
-    # A level that was accepted up to the base is the one to compare with; one that was accepted after it is new.
-    accepted = _find_accepted([*against.runs, *history], accepted_ids)
+    accepted = _find_accepted([*base, *history], accepted_ids)
     at_level = len(history)
-    if accepted in against.runs:
+    if accepted in base:
         at_level = 0
     elif accepted:
         at_level = history.index(accepted) + 1
     newly_accepted = _find_accepted([*new, *since], accepted_ids)
-    accepted_name, accepted_since = "", 0
-    if newly_accepted:
-        accepted_name = newly_accepted.commit[:12] or f"“{newly_accepted.name}”"
-    if newly_accepted in since:
-        accepted_since = since.index(newly_accepted) + 1
-    followed = Followed(level, history, since, later, at_level, accepted_name, accepted_since)
+    if newly_accepted is None:
+        return replace(around, later=later, at_level=at_level)
 
-    return compute_verdict(
-        team,
-        new,
-        against.runs,
-        base=against.side,
-        thresholds={**against.thresholds, **(thresholds or {})},
-        followed=followed,
-        tests=count_tests(team.pk, [newest.commit, newest_base.commit]),
+    return replace(
+        around,
+        later=later,
+        at_level=at_level,
+        accepted=newly_accepted.commit[:12] or f"“{newly_accepted.name}”",
+        accepted_since=since.index(newly_accepted) + 1 if newly_accepted in since else 0,
     )
 
 
@@ -183,40 +177,43 @@ def select_counting(runs: Sequence[Run]) -> list[Run]:
 
 def by_rule(new: Sequence[Run], branch: str, duplicates: Sequence[Run] = ()) -> Against:
     """The baseline by the rule, without duplicates; with a branch the newest earlier commit on that one."""
+    branches, rule = list(dict.fromkeys([*DEFAULT_BRANCHES, new[0].branch])), RULE
     if branch:
         branches = [branch]
         rule = f"The newest earlier commit on the branch “{branch}” with a run of the same test."
-    else:
-        branches = list(dict.fromkeys([*DEFAULT_BRANCHES, new[0].branch]))
-        rule = RULE
     runs = runs_before(select_counting(new), branches, duplicates)
     if not runs:
-        return Against(side=SideAnswer((), chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}"))
+        return Against(chosen=f"No run was found by the rule: {rule[0].lower()}{rule[1:]}")
 
-    side = build_side(runs)
-    base = f"“{runs[0].name}”, which states no commit"
-    if side.commit:
-        base = f"commit {side.commit[:12]}"
-    if side.branch:
-        base += f" on {side.branch}"
-    chosen = f"Found {base} by the rule: {rule} Sessions before it count with it."
-    return Against(tuple(runs), replace(side, chosen=chosen), level=Level.BRANCH)
+    newest = runs[0]
+    base = f"commit {newest.commit[:12]}" if newest.commit else f"“{newest.name}”, which states no commit"
+    if newest.branch:
+        base += f" on {newest.branch}"
+    return Against(runs, f"Found {base} by the rule: {rule} Sessions before it count with it.", level=Level.BRANCH)
 
 
-def pinned_for(run: Run, baseline: Baseline) -> Against:
-    """The pinned runs of the same test; where there is none, those of the test that is nearest to it."""
-    tests = by_test(pinned_runs(baseline))
-    chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
+def pinned_for(run: Run, name: str) -> Against:
+    """The pinned runs of the same test; where there is none, those of the test that is nearest to it.
+
+    Raises BaselineUnknown.
+    """
+    baseline = baseline_named(run.team, name)
+    if baseline is None:
+        raise BaselineUnknown(name)
+    against = against_pinned(baseline)
+    tests = by_test(against.runs)
     if not tests:
-        return Against(side=SideAnswer((), name=baseline.name, chosen=chosen))
-    if run.config_key not in tests:
-        chosen += " It pins no run of the same test, so this is the nearest one."
-    runs: list[Run] = tests.get(run.config_key) or nearest(run, list(tests.values()))
-    return Against(tuple(runs), build_side(runs, baseline.name, chosen), parse_thresholds(baseline), Level.PINNED)
+        return against
+    if run.config_key in tests:
+        return replace(against, runs=tests[run.config_key])
+    chosen = f"{against.chosen} It pins no run of the same test, so this is the nearest one."
+    return replace(against, runs=nearest(run, list(tests.values())), chosen=chosen)
 
 
-def parse_thresholds(baseline: Baseline) -> dict[str, float]:
-    return {str(name): float(share) for name, share in baseline.thresholds.items()}
+def against_pinned(baseline: Baseline) -> Against:
+    """All runs that the baseline pins."""
+    chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
+    return Against(pinned_runs(baseline), chosen, baseline.name, baseline.thresholds, Level.PINNED)
 
 
 def nearest(run: Run, groups: Sequence[list[Run]]) -> list[Run]:

@@ -6,7 +6,7 @@ from typing import Final
 from reports.trends.analysis.verdict_rules import Verdict, combined
 from reports.trends.queries.baselines import runs_with_sweep
 from reports.trends.verdicts.serialization import BuildAnswer, BuildComparisonAnswer, BuildsAnswer
-from reports.trends.verdicts.verdict import build_side, compute_verdict, why_not
+from reports.trends.verdicts.verdict import Against, compute_verdict, why_not
 from runs.models import Matrix, Phase, Run, Status
 
 MAX_TESTS: Final = 20
@@ -63,14 +63,12 @@ def _compare_builds(matrix: Matrix, by_build: dict[str, list[Run]], new: str, ba
     for test in tests:
         new_runs = [run for run in by_build[new] if run.config_key == test]
         base_runs = [run for run in by_build[base] if run.config_key == test]
-        side = build_side(base_runs, base, f"The build “{base}” of the same plan.")
-        documents.append(
-            compute_verdict(matrix.team, new_runs, base_runs, base=side, tests=len(tests), order=matrix.order)
-        )
+        against = Against(base_runs, f"The build “{base}” of the same plan.", base)
+        documents.append(compute_verdict(matrix.team, new_runs, against, tests=len(tests), order=matrix.order))
     verdict = Verdict.ERROR
     if documents:
         verdict = combined([Verdict(document.verdict) for document in documents])
-    return BuildComparisonAnswer(new, base, verdict.value, tuple(documents))
+    return BuildComparisonAnswer(new=new, base=base, verdict=verdict.value, tests=tuple(documents))
 
 
 def _describe_build(name: str, runs: Sequence[Run]) -> BuildAnswer:

@@ -5,6 +5,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
+from ninja import Schema
 from pydantic import ConfigDict, Field
 
 from reports.compare.analysis.comparability import EnvironmentAnswer, required_fields
@@ -46,8 +47,7 @@ class SideAnswer:
     chosen: Annotated[str, described("How these runs were chosen, as a sentence.")] = ""
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOutAnswer:
+class LeftOutAnswer(Schema):
     """A run that is part of a side and does not count: rejected, excluded, failed."""
 
     run: uuid.UUID
@@ -56,33 +56,32 @@ class LeftOutAnswer:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class MetricAnswer:
+class MetricAnswer(Schema):
     """One metric. Throughput in ops/s, latencies in µs; values are geometric means of sessions."""
 
-    name: Annotated[str, described("`throughput`, `READ mean`, `READ p99`.")]
+    name: str = Field(description="`throughput`, `READ mean`, `READ p99`.")
     unit: Literal["ops/s", "µs"]
-    kind: Annotated[str, described("Of a latency: `service` or `response`.")]
+    kind: str = Field(description="Of a latency: `service` or `response`.")
     state: Literal["improved", "regressed", "held", "accepted", "flagged", "inconclusive", "not comparable"]
-    new: Annotated[float | None, described("Of the sessions that the ratio is made of.")]
+    new: float | None = Field(description="Of the sessions that the ratio is made of.")
     base: float | None
-    new_measured: Annotated[
-        float | None, described("Of the side's own runs, as its point of the history has it; `new` may be of a level.")
-    ]
+    new_measured: float | None = Field(
+        description="Of the side's own runs, as its point of the history has it; `new` may be of a level."
+    )
     base_measured: float | None
-    ratio: Annotated[float | None, described("How many times better the new side is, of latencies too; null: none.")]
-    low: Annotated[float | None, described("Lower end of the ratio's 95 % interval; null: there is no interval.")]
+    ratio: float | None = Field(description="How many times better the new side is, of latencies too; null: none.")
+    low: float | None = Field(description="Lower end of the ratio's 95 % interval; null: there is no interval.")
     high: float | None
     new_runs: int
     base_runs: int
-    new_sessions: Annotated[int, described("Sessions (CI jobs), or blocks of one plan, that the ratio is made of.")]
-    base_sessions: Annotated[int, described("With those of the test's history at the same level.")]
-    threshold: Annotated[float, described("The practical threshold, as a share.")]
+    new_sessions: int = Field(description="Sessions (CI jobs), or blocks of one plan, that the ratio is made of.")
+    base_sessions: int = Field(description="With those of the test's history at the same level.")
+    threshold: float = Field(description="The practical threshold, as a share.")
     p: float | None
-    adjusted_p: Annotated[float | None, described("By Holm, among the metrics of all tests and looks.")]
-    needs_more_repeats: Annotated[
-        int | None, described("Sessions of each side; null: none is lacking, or no number helps.")
-    ]
+    adjusted_p: float | None = Field(description="By Holm, among the metrics of all tests and looks.")
+    needs_more_repeats: int | None = Field(
+        description="Sessions of each side; null: none is lacking, or no number helps."
+    )
     reason: str
 
 
@@ -122,55 +121,47 @@ class VerdictDocument:
         return self.reasons[0]
 
 
-@dataclass(frozen=True, slots=True)
-class CompareAnswer:
+class CompareAnswer(Schema):
     """Two groups of runs, test by test."""
 
-    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
+    model_config = ConfigDict(json_schema_extra=required_fields)
 
-    verdict: Annotated[VerdictWord, described("What the verdicts of all tests come to.")]
+    verdict: VerdictWord = Field(description="What the verdicts of all tests come to.")
     comparisons: tuple[VerdictDocument, ...]
-    only_new: Annotated[tuple[str, ...], described("Tests that the base has no run of; by name.")]
+    only_new: tuple[str, ...] = Field(description="Tests that the base has no run of; by name.")
     only_base: tuple[str, ...]
     algorithm: str = ALGORITHM
     algorithm_version: int = VERSION
 
 
-@dataclass(frozen=True, slots=True)
-class BuildAnswer:
+class BuildAnswer(Schema):
     """One build of a plan. Empty: not known."""
 
-    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
-
     name: str
-    version: Annotated[str, described("As the server says.")]
+    version: str = Field(description="As the server says.")
     commit: str
     branch: str
     committed_at: dt.datetime | None
-    digest: Annotated[str, described("SHA-256 over its files, or the digest of its image.")]
-    counted: Annotated[int, described("Its measured runs that count.")]
+    digest: str = Field(description="SHA-256 over its files, or the digest of its image.")
+    counted: int = Field(description="Its measured runs that count.")
 
 
-@dataclass(frozen=True, slots=True)
-class BuildComparisonAnswer:
+class BuildComparisonAnswer(Schema):
     """One build against another, test by test."""
 
-    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
-
-    new: Annotated[str, described("The name of a build.")]
+    new: str = Field(description="The name of a build.")
     base: str
     verdict: VerdictWord
     tests: tuple[VerdictDocument, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BuildsAnswer:
+class BuildsAnswer(Schema):
     """The builds of one plan against each other."""
 
-    __pydantic_config__ = ConfigDict(json_schema_extra=required_fields)
+    model_config = ConfigDict(json_schema_extra=required_fields)
 
-    verdict: Annotated[VerdictWord, described("That of the first comparison.")]
-    pending: Annotated[bool, described("Runs of the plan have not ended: ask again, or with `wait`.")]
+    verdict: VerdictWord = Field(description="That of the first comparison.")
+    pending: bool = Field(description="Runs of the plan have not ended: ask again, or with `wait`.")
     builds: tuple[BuildAnswer, ...]
     comparisons: tuple[BuildComparisonAnswer, ...]
     algorithm: str = ALGORITHM

@@ -2,7 +2,7 @@
 
 import datetime as dt
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Final
@@ -17,7 +17,6 @@ from reports.trends.messages import RUNS_OF_WEEK
 from reports.trends.queries.baselines import (
     baseline_named,
     commits_like,
-    pinned_runs,
     runs_named,
     runs_of_branch,
     runs_of_commit,
@@ -25,15 +24,14 @@ from reports.trends.queries.baselines import (
     select_after,
 )
 from reports.trends.verdicts.baseline_selection import (
-    Against,
+    against_pinned,
     by_test,
     nearest,
-    parse_thresholds,
     select_counting,
     verdict_with_history,
 )
 from reports.trends.verdicts.serialization import CompareAnswer, VerdictDocument
-from reports.trends.verdicts.verdict import build_side, compute_verdict
+from reports.trends.verdicts.verdict import Against, compute_verdict, get_common
 from runs.identifiers import parse_uuid
 from runs.models import Run
 
@@ -69,26 +67,23 @@ def named(team: Team, text: str) -> Against:
     if text.startswith(BRANCH):
         branch = text.removeprefix(BRANCH)
         chosen = f"The newest commit of the branch “{branch[:64]}”."
-        return replace(_require_runs(runs_of_branch(team, branch), chosen), level=Level.COMMIT)
+        return _require_runs(Against(runs_of_branch(team, branch), chosen, level=Level.COMMIT))
     if text in WEEKS:
         until = timezone.now() - WEEKS[text]
         since = until - WEEK
-        since_text, until_text = (f"{instant:%Y-%m-%d %H:%M}" for instant in (since, until))
-        chosen = RUNS_OF_WEEK.format(since=since_text, until=until_text)
-        return replace(_require_runs(runs_of_days(team, since, until), chosen), level=Level.PERIOD)
+        chosen = RUNS_OF_WEEK.format(since=f"{since:%Y-%m-%d %H:%M}", until=f"{until:%Y-%m-%d %H:%M}")
+        return _require_runs(Against(runs_of_days(team, since, until), chosen, level=Level.PERIOD))
 
     ids = _parse_ids(text)
     if ids:
         runs = runs_named(team, ids)
         if len(runs) < len(set(ids)):
             raise NothingNamed("One of these runs is not there.")
-        return Against(tuple(runs), build_side(runs, chosen="The runs that were asked for."))
+        return Against(runs, "The runs that were asked for.")
 
     baseline = baseline_named(team, text)
     if baseline:
-        runs = pinned_runs(baseline)
-        chosen = f"The baseline “{baseline.name}”: {baseline.chosen}"
-        return Against(tuple(runs), build_side(runs, baseline.name, chosen), parse_thresholds(baseline), Level.PINNED)
+        return against_pinned(baseline)
 
     commits = commits_like(team, text)
     if not commits:
@@ -97,23 +92,19 @@ def named(team: Team, text: str) -> Against:
         raise Ambiguous(f"Several commits begin with “{text[:64]}”: {', '.join(commits)}. Give more of it.")
 
     commit = commits[0]
-    runs = runs_of_commit(team, commit)
-    return Against(tuple(runs), build_side(runs, chosen=f"The runs of commit {commit[:12]}."), level=Level.COMMIT)
+    return Against(runs_of_commit(team, commit), f"The runs of commit {commit[:12]}.", level=Level.COMMIT)
 
 
 def _parse_ids(text: str) -> list[uuid.UUID]:
     """The ids of a list with commas; none where any part of it is no id."""
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    ids = [parse_uuid(part) for part in parts]
-    if None in ids:
-        return []
-    return [run_id for run_id in ids if run_id]
+    ids = [parse_uuid(part.strip()) for part in text.split(",") if part.strip()]
+    return [] if None in ids else [run_id for run_id in ids if run_id]
 
 
-def _require_runs(runs: list[Run], chosen: str) -> Against:
-    if not runs:
-        raise NothingNamed(f"No run counts. {chosen}")
-    return Against(tuple(runs), build_side(runs, chosen=chosen))
+def _require_runs(against: Against) -> Against:
+    if not against.runs:
+        raise NothingNamed(f"No run counts. {against.chosen}")
+    return against
 
 
 class TooManyTests(Exception):
@@ -151,7 +142,7 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
         base_named = replace(base_named, level=Level.PERIOD)
     elif base_named.level is Level.PERIOD:
         base_named = replace(base_named, level=Level.SIDE)
-    verdicts = [_judge(team, new_runs, base_runs, base_named, thresholds) for new_runs, base_runs in pairs]
+    verdicts = [_judge(team, new_runs, replace(base_named, runs=runs), thresholds) for new_runs, runs in pairs]
     if not any(document.environment.comparable for document in verdicts):
         differs = chain.from_iterable(document.environment.differs for document in verdicts)
         raise Incomparable(tuple(dict.fromkeys(differs)))
@@ -165,20 +156,13 @@ def compared(team: Team, base: str, new: str, thresholds: Mapping[str, float] | 
 
 
 def _judge(
-    team: Team,
-    new_runs: list[Run],
-    base_runs: list[Run],
-    base_named: Against,
-    thresholds: Mapping[str, float] | None,
+    team: Team, new_runs: Sequence[Run], against: Against, thresholds: Mapping[str, float] | None
 ) -> VerdictDocument:
-    """One test of both sides; `base_named` is what the whole base is."""
-    if not new_runs or not base_runs:
-        return compute_verdict(team, new_runs, base_runs)
-    side = build_side(base_runs, base_named.side.name, base_named.side.chosen)
-    level = base_named.level
+    """One test of both sides."""
+    if not new_runs or not against.runs:
+        return compute_verdict(team, new_runs, Against(against.runs))
     # Only a commit after that of the base has a history that leads to it.
-    later_runs = select_after(select_counting(new_runs), select_counting(base_runs))
-    if level is Level.COMMIT and not (build_side(new_runs).commit and later_runs):
-        level = Level.SIDE
-    against = Against(tuple(base_runs), side, base_named.thresholds, level)
+    later_runs = select_after(select_counting(new_runs), select_counting(against.runs))
+    if against.level is Level.COMMIT and not (get_common(run.commit for run in new_runs) and later_runs):
+        against = replace(against, level=Level.SIDE)
     return verdict_with_history(team, new_runs, against, thresholds)

@@ -2,9 +2,9 @@
 
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain, product
-from typing import Final, Literal, TypeVar, cast
+from typing import Any, Final, Literal, TypeVar, cast
 
 from benchsite.accounts.models import Team
 from reports.compare.analysis.blocks import Blocks
@@ -49,10 +49,21 @@ MAX_RUNS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class Against:
+    """What runs are judged against. No run: there is nothing yet."""
+
+    runs: Sequence[Run] = ()
+    chosen: str = ""  # how, as a sentence
+    name: str = ""  # of a baseline or a build
+    thresholds: Mapping[str, float] = field(default_factory=dict)  # shares by metric ("READ p99") or statistic ("p99")
+    level: Level = Level.SIDE
+    duplicates: Sequence[Run] = ()  # of the same output as one of those that are judged: they are no history of it
+
+
+@dataclass(frozen=True, slots=True)
+class RunsAround:
     """Runs of the same test beside the two sides: counted, without specs, the newest first."""
 
-    level: Level = Level.SIDE
     history: Sequence[Run] = ()  # before the base
     since: Sequence[Run] = ()  # between the base and the new ones
     later: Sequence[Run] = ()  # after the new ones
@@ -61,36 +72,37 @@ class Followed:
     accepted_since: int = 0  # runs of those since, from that level on; 0: it begins with the new ones
 
     @property
-    def parts(self) -> tuple[Sequence[Run], ...]:
-        """The runs at the base's level, earlier ones, those since, those since an accepted level, later ones."""
-        at_level, earlier = self.history[: self.at_level], self.history[self.at_level :]
-        return at_level, earlier, self.since, self.since[: self.accepted_since], self.later
+    def parts(self) -> dict[str, Sequence[Run]]:
+        """The runs by the names of the fields of `Metric`."""
+        return {
+            "history": self.history[: self.at_level],
+            "earlier": self.history[self.at_level :],
+            "since": self.since,
+            "accepted_since": self.since[: self.accepted_since],
+            "later": self.later,
+        }
 
 
 def collect_metrics(
     new: Sequence[Sequence[Curve]],
     base: Sequence[Sequence[Curve]],
-    others: Sequence[Sequence[Sequence[Point]]] = ((), (), (), (), ()),
+    around: Mapping[str, Sequence[Sequence[Point]]],
 ) -> tuple[list[Metric], list[str]]:
     """The metrics that both sides have, throughput first; and sentences about those that cannot be judged.
 
-    Sides are sessions, each with its runs as curves of one rung; `others` are those of `Followed.parts`, as sessions of
-    points. A session of these that lacks a metric is left out of it.
+    Sides are sessions, each with its runs as curves of one rung; `around` has those of `RunsAround.parts`, as sessions
+    of points. A session of these that lacks a metric is left out of it.
     """
     new_points = [collect_points(session) for session in new]
     base_points = [collect_points(session) for session in base]
-    history, earlier, since, accepted_since, later = map(_collect_throughputs, others)
+    others: dict[str, Any] = {part: _collect_throughputs(sessions) for part, sessions in around.items()}
     throughput = Metric(
         name="throughput",
         statistic="throughput",
         higher_is_better=True,
         new=_collect_throughputs(new_points),
         base=_collect_throughputs(base_points),
-        history=history,
-        earlier=earlier,
-        since=since,
-        accepted_since=accepted_since,
-        later=later,
+        **others,
     )
     metrics = [throughput]
     notes: list[str] = []
@@ -105,9 +117,9 @@ def collect_metrics(
             notes.append(f"{name} {statistic} is not judged: {new_reason or base_reason}")
             continue
 
-        history, earlier, since, accepted_since, later = (
-            _collect_latencies(sessions, "base", name, kind, statistic)[0] for sessions in others
-        )
+        others = {
+            part: _collect_latencies(sessions, "base", name, kind, statistic)[0] for part, sessions in around.items()
+        }
         latency = Metric(
             name=f"{name} {statistic}",
             statistic=statistic,
@@ -115,11 +127,7 @@ def collect_metrics(
             new=new_values,
             base=base_values,
             kind=kind,
-            history=history,
-            earlier=earlier,
-            since=since,
-            accepted_since=accepted_since,
-            later=later,
+            **others,
         )
         metrics.append(latency)
 
@@ -200,95 +208,90 @@ def _normalise(text: str) -> str:
 def compute_verdict(
     team: Team,
     new_runs: Sequence[Run],
-    base_runs: Sequence[Run],
+    against: Against,
+    around: RunsAround = RunsAround(),
     *,
-    base: SideAnswer | None = None,
-    thresholds: Mapping[str, float] | None = None,
-    followed: Followed = Followed(),
     tests: int = 1,
     order: str = "",
 ) -> VerdictDocument:
     """The verdict of new runs against others, all of them the team's; at most nine queries, however many they are.
 
-    Runs that are rejected or excluded never count; where no new one does, the verdict is "error". `base` says how the
-    baseline was chosen. `thresholds` are shares by metric ("READ p99") or by statistic ("p99"). `tests` is the number
+    Runs that are rejected or excluded never count; where no new one does, the verdict is "error". `tests` is the number
     of tests that share the commit's error. `order` is that of the one plan that measured both sides; empty: several.
     """
-    left_out = [*_list_left_out("new", new_runs), *_list_left_out("base", base_runs)]
+    left_out = [*_list_left_out("new", new_runs), *_list_left_out("base", against.runs)]
     lacking = [answer.reason for answer in left_out if answer.side == "new"]
     new = [run for run in new_runs if not why_not(run)][:MAX_RUNS]
-    old = [run for run in base_runs if not why_not(run)][:MAX_RUNS]
-    base_side = build_side(old)
-    if base:
-        base_side = replace(base, runs=base_side.runs)
-    headline = "No verdict: there is no new run."
-    if lacking:
-        headline = "No verdict: no new run counts."
-    blank = VerdictDocument(
+    old = [run for run in against.runs if not why_not(run)][:MAX_RUNS]
+    headline = "No verdict: no new run counts." if lacking else "No verdict: there is no new run."
+    document = VerdictDocument(
         "error",
         (headline, *lacking),
         new=build_side(new),
-        base=base_side,
+        base=replace(build_side(against.runs, against.name, against.chosen), runs=tuple(run.pk for run in old)),
         left_out=tuple(left_out),
         test=new_runs[0].config_key if new_runs else "",
     )
     if not new:
-        return blank
+        return document
 
-    points = {}
-    if old:
-        points = run_points([*new, *old])
+    points = run_points([*new, *old]) if old else {}
     new_curves = {run: run_curve(run, points[run.pk]) for run in new if run.pk in points}
     base_curves = {run: run_curve(run, points[run.pk]) for run in old if run.pk in points}
     if not new_curves or not base_curves:
-        return replace(blank, verdict="inconclusive", reasons=("Not judged: no run of the baseline counts.",))
+        return replace(document, verdict="inconclusive", reasons=("Not judged: no run of the baseline counts.",))
 
     environment = compare_environments(new_curves, base_curves, get_profile(team, [*new, *old]))
     clusters = {curve.setup.cluster_name for curve in (*new_curves.values(), *base_curves.values())}
     spread = largest_spread(clusters, session_spreads(team, clusters))
-    points_around = measured_points([*followed.history, *followed.since, *followed.later])
-    others = [by_session({run: points_around[run.pk] for run in runs}) for runs in followed.parts]
-    if order:
-        # One plan measured both sides: each is one session, in blocks.
-        metrics, notes = collect_metrics([list(new_curves.values())], [list(base_curves.values())], others)
-        new_repeats = [run.repeat for run in new_curves]
-        base_repeats = [run.repeat for run in base_curves]
-        metrics = [add_blocks(metric, new_repeats, base_repeats, order) for metric in metrics]
-    else:
-        metrics, notes = collect_metrics(by_session(new_curves), by_session(base_curves), others)
-
-    if followed.accepted:
-        is_new = not followed.accepted_since
-        metrics = [
-            replace(metric, accepted=followed.accepted) if is_new or metric.accepted_since else metric
-            for metric in metrics
-        ]
-    judgement = judge(metrics, environment, thresholds=thresholds, spread=spread, level=followed.level, tests=tests)
-    since = find_onset(judgement.metrics, [*new_curves, *followed.since, *base_curves, *followed.history])
-    lasting = []
-    if since and since.commit != new[0].commit:
-        lasting = [f"It began with commit {since.commit[:12]} and lasts."]
-    needs_more_repeats = None
-    if environment.comparable:
-        needs_more_repeats = judgement.needs_more
-    noise_floor = None
-    if spread:
-        noise_floor = spread.relative
-
-    return replace(
-        blank,
+    metrics, notes = _collect_metrics_of_runs(new_curves, base_curves, around, order)
+    judgement = judge(
+        metrics, environment, thresholds=against.thresholds, spread=spread, level=against.level, tests=tests
+    )
+    document = replace(
+        document,
         verdict=judgement.verdict.value,
-        reasons=(judgement.reasons[0], *lasting, *judgement.reasons[1:], *notes, *lacking),
-        metrics=tuple(_build_metric_answer(verdict, followed.level) for verdict in judgement.metrics),
+        reasons=(*judgement.reasons, *notes, *lacking),
+        metrics=tuple(_build_metric_answer(verdict, against.level) for verdict in judgement.metrics),
         environment=environment,
-        needs_more_repeats=needs_more_repeats,
-        noise_floor=noise_floor,
+        needs_more_repeats=judgement.needs_more,
+        noise_floor=spread.relative if spread else None,
         flagged=judgement.flagged,
         certainty=judgement.certainty,
         tests=tests,
-        since=since.commit if since else "",
-        since_run=since.pk if since else None,
     )
+    onset = find_onset(judgement.metrics, [*new_curves, *around.since, *base_curves, *around.history])
+    if onset is None:
+        return document
+
+    headline, *reasons = document.reasons
+    if onset.commit != new[0].commit:
+        reasons.insert(0, f"It began with commit {onset.commit[:12]} and lasts.")
+    return replace(document, reasons=(headline, *reasons), since=onset.commit, since_run=onset.pk)
+
+
+def _collect_metrics_of_runs(
+    new: Mapping[Run, Curve], base: Mapping[Run, Curve], around: RunsAround, order: str
+) -> tuple[list[Metric], list[str]]:
+    """The metrics of the sessions of both sides and of those around them, and sentences about those not judged."""
+    points = measured_points([*around.history, *around.since, *around.later])
+    others = {part: by_session({run: points[run.pk] for run in runs}) for part, runs in around.parts.items()}
+    if order:
+        # One plan measured both sides: each is one session, in blocks.
+        metrics, notes = collect_metrics([list(new.values())], [list(base.values())], others)
+        new_repeats = [run.repeat for run in new]
+        base_repeats = [run.repeat for run in base]
+        metrics = [add_blocks(metric, new_repeats, base_repeats, order) for metric in metrics]
+    else:
+        metrics, notes = collect_metrics(by_session(new), by_session(base), others)
+
+    if around.accepted:
+        begins_with_new = not around.accepted_since
+        metrics = [
+            replace(metric, accepted=around.accepted) if begins_with_new or metric.accepted_since else metric
+            for metric in metrics
+        ]
+    return metrics, notes
 
 
 def add_blocks(metric: Metric, new: Sequence[int], base: Sequence[int], order: str) -> Metric:
@@ -314,8 +317,8 @@ def find_onset(metrics: Sequence[MetricVerdict], runs: Iterable[Run]) -> Run | N
     if not lasting:
         return None
     # Sessions and their runs are newest first.
-    sessions = by_session({run: run for run in runs})[:lasting]
-    first_session = sessions[-1]
+    sessions = by_session({run: run for run in runs})
+    first_session = sessions[:lasting][-1]
     return first_session[-1]
 
 
@@ -333,9 +336,7 @@ def by_session(measured: Mapping[Run, T]) -> list[list[T]]:
 def why_not(run: Run) -> str:
     """Why a run counts for no verdict, as a sentence; empty: it counts."""
     if run.status != Status.SUCCEEDED:
-        reason = ""
-        if run.reason:
-            reason = f", {run.get_reason_display()}"
+        reason = f", {run.get_reason_display()}" if run.reason else ""
         return f"“{run.name}” did not succeed: {run.get_status_display()}{reason}."
     if run.excluded_reason:
         return f"“{run.name}” is excluded: {run.excluded_reason[:200]}"
@@ -350,26 +351,26 @@ def why_not(run: Run) -> str:
 
 
 def _list_left_out(side: Literal["new", "base"], runs: Sequence[Run]) -> list[LeftOutAnswer]:
-    return [LeftOutAnswer(run.pk, run.name, side, reason) for run in runs if (reason := why_not(run))]
+    return [
+        LeftOutAnswer(run=run.pk, name=run.name, side=side, reason=reason) for run in runs if (reason := why_not(run))
+    ]
 
 
 def build_side(runs: Sequence[Run], name: str = "", chosen: str = "") -> SideAnswer:
     """The side of these runs: what they have in common, the name of their baseline and how they were chosen."""
     return SideAnswer(
         runs=tuple(run.pk for run in runs),
-        commit=_get_common(run.commit for run in runs),
-        branch=_get_common(run.branch for run in runs),
+        commit=get_common(run.commit for run in runs),
+        branch=get_common(run.branch for run in runs),
         name=name,
         chosen=chosen,
     )
 
 
-def _get_common(values: Iterable[str]) -> str:
+def get_common(values: Iterable[str]) -> str:
     """The value of all; empty where they differ."""
     distinct = set(values)
-    if len(distinct) == 1:
-        return distinct.pop()
-    return ""
+    return distinct.pop() if len(distinct) == 1 else ""
 
 
 def _select_sessions(

@@ -58,9 +58,8 @@ def set_to(request: HttpRequest) -> HttpResponseBase:
     else:
         run = get_object_or_404(runs_with_sweep(), pk=parse_uuid(request.POST.get("run", "")))
         runs = [repeat for repeat in find_repeats(run) if not why_not(repeat)]
-        chosen = f"“{run.name}”."
-        if run.commit:
-            chosen = REPEATS_OF_RUN.format(run=run.name, commit=run.commit[:12])
+        repeats = REPEATS_OF_RUN.format(run=run.name, commit=run.commit[:12])
+        chosen = repeats if run.commit else f"“{run.name}”."
         page_before = redirect("run", run.pk)
 
     try:

@@ -2,12 +2,11 @@
 
 import datetime as dt
 import uuid
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -24,7 +23,7 @@ from reports.trends.figures.history import AXES, COMMITS, DATES, HistoryFigure
 from reports.trends.histories import SHORT_COMMIT, THROUGHPUT_METRIC, Metric, metric_named, step_sentence
 from reports.trends.messages import ACCEPTED_FOR_ALL, TEXT_TOO_LONG
 from reports.trends.queries.histories import MAX_SEARCHED, PER_PAGE, HistoryFilter, history_lines
-from reports.trends.queries.history import follow, get_runs
+from reports.trends.queries.history import collect_metrics, follow, get_runs
 from runs.identifiers import parse_uuid
 from runs.models import Run
 from runs.results.pages.lists import get_page
@@ -94,34 +93,28 @@ def _clean(text: str, max_length: int) -> str:
     return line
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryQuery:
+class HistoryQuery(NamedTuple):
     """What an address asks of one history."""
 
     metric: Metric
     along: str
     branch: str
-    problems: tuple[str, ...] = ()
+    problems: list[str]
 
     def encode(self) -> str:
         """The query string, only what differs from the defaults."""
-        parameters = {}
-        if self.metric != THROUGHPUT_METRIC:
-            parameters["metric"] = str(self.metric)
-        if self.along != COMMITS:
-            parameters["along"] = self.along
-        if self.branch:
-            parameters["branch"] = self.branch
-        if parameters:
-            return f"?{urlencode(parameters)}"
-        return ""
+        values = {"metric": str(self.metric), "along": self.along, "branch": self.branch}
+        parameters = {name: value for name, value in values.items() if value != DEFAULTS[name]}
+        return f"?{urlencode(parameters)}" if parameters else ""
 
 
-def query_in(request: HttpRequest) -> HistoryQuery:
+DEFAULTS = {"metric": str(THROUGHPUT_METRIC), "along": COMMITS, "branch": ""}
+
+
+def read_query(request: HttpRequest) -> HistoryQuery:
     """The query of the address; an impossible value is replaced by the default and reported."""
     parameters = request.POST if request.method == "POST" else request.GET
-    text = parameters.get("metric") or str(THROUGHPUT_METRIC)
-    along = parameters.get("along") or COMMITS
+    text, along, branch = (parameters.get(name) or default for name, default in DEFAULTS.items())
     metric = metric_named(text)
     problems = []
     if metric is None:
@@ -131,7 +124,7 @@ def query_in(request: HttpRequest) -> HistoryQuery:
         problems.append(f"A history goes along commits or dates, not “{along[:40]}”; commits are shown.")
         along = COMMITS
 
-    return HistoryQuery(metric, along, parameters.get("branch", ""), tuple(problems))
+    return HistoryQuery(metric, along, branch, problems)
 
 
 @team_required("GET")
@@ -153,29 +146,28 @@ def histories(request: HttpRequest) -> HttpResponseBase:
 def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
     """One metric of one test over commits or dates."""
     row = get_object_or_404(History, config_key=config_key)
-    query = query_in(request)
-    followed = follow(row, query.metric, query.branch)
-    history = followed.history
-    problems = [*query.problems]
-    if query.metric not in followed.metrics and not history.followed:
+    query = read_query(request)
+    history, metrics = follow(row, query.metric, query.branch), collect_metrics(row)
+    problems = query.problems
+    if query.metric not in metrics and not history.followed:
         problems.append(f"No run of this test measured {query.metric.label}. Choose another metric below.")
-    if query.branch and query.branch not in followed.branches:
+    if query.branch and query.branch not in history.branches:
         problems.append(f"No run of this test is of the branch “{query.branch[:60]}”; all branches are shown.")
     # The newest first.
-    changes = [change for change in reversed(history.changes) if not change.change.weak]
+    changes = [change for change in reversed(history.changes) if not change.weak]
     environment = [("; ".join(texts), history.points[index]) for index, texts in reversed(history.environment)]
     title = f"History of {history.metric.label}"
     context = {
         "row": row,
-        "found": followed,
         "history": history,
-        "asked": query,
+        "metrics": metrics,
+        "query": query,
         "problems": problems,
         "figure": figure_link(title, "figure-history", config_key, query=query.encode()),
         "changes": changes[:MAX_LISTED],
-        "weak": sum(change.change.weak for change in history.changes),
+        "weak": sum(change.weak for change in history.changes),
         "environment": environment[:MAX_LISTED],
-        "notes": list(reversed(history.notes))[:MAX_LISTED],
+        "notes": history.notes[:MAX_LISTED],
         "step": step_sentence(history),
         "axes": [(COMMITS, "commits"), (DATES, "dates")],
         "states": ChangePoint.State.choices,
@@ -187,8 +179,8 @@ def series(request: HttpRequest, config_key: str) -> HttpResponseBase:
 @team_required("GET")
 def figure(request: HttpRequest, config_key: str, form: str = "") -> HttpResponseBase:
     """The picture of a history, and its numbers as a file."""
-    query = query_in(request)
-    history = follow(get_object_or_404(History, config_key=config_key), query.metric, query.branch).history
+    query = read_query(request)
+    history = follow(get_object_or_404(History, config_key=config_key), query.metric, query.branch)
     figure = HistoryFigure(history, along=query.along, whole=bool(form), name=f"history-{config_key[:12]}")
     return respond(request, figure, form, "figure-history", config_key)
 
@@ -200,7 +192,7 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponseBase:
         # One accepted commit is accepted for every metric, or CI stays red over the others.
         return accept(request, config_key)
     row = get_object_or_404(History, config_key=config_key)
-    query = query_in(request)
+    query = read_query(request)
     try:
         state = record_decision(
             row,
@@ -217,7 +209,7 @@ def decide(request: HttpRequest, config_key: str) -> HttpResponseBase:
     else:
         messages.success(request, f"Decided: {state.label}.")
 
-    return redirect(reverse("history-series", args=[config_key]) + query.encode() + "#changes")
+    return _return_to(request, config_key, "changes")
 
 
 @team_required("POST", role=Role.RUNNER)
@@ -225,9 +217,7 @@ def accept(request: HttpRequest, config_key: str) -> HttpResponse:
     """Accept the level that begins with the commit of a run."""
     get_object_or_404(History, config_key=config_key)
     run_id = parse_uuid(request.POST.get("run", ""))
-    run = None
-    if run_id:
-        run = Run.objects.filter(pk=run_id, config_key=config_key).first()
+    run = Run.objects.filter(pk=run_id, config_key=config_key).first() if run_id else None
     try:
         if run is None:
             raise TriageRefused("Choose the run with which the level begins: it is not part of this history.")
@@ -237,7 +227,11 @@ def accept(request: HttpRequest, config_key: str) -> HttpResponse:
     else:
         messages.success(request, ACCEPTED_FOR_ALL.format(name=run.commit[:SHORT_COMMIT] or run.name))
 
-    return redirect(reverse("history-series", args=[config_key]) + query_in(request).encode() + "#changes")
+    return _return_to(request, config_key, "changes")
+
+
+def _return_to(request: HttpRequest, config_key: str, part: str) -> HttpResponseRedirect:
+    return redirect(f"{reverse('history-series', args=[config_key])}{read_query(request).encode()}#{part}")
 
 
 @team_required("POST", role=Role.RUNNER)
@@ -248,7 +242,7 @@ def note(request: HttpRequest, config_key: str) -> HttpResponse:
         _delete_note(request, config_key)
     else:
         _add_note(request, config_key)
-    return redirect(reverse("history-series", args=[config_key]) + query_in(request).encode() + "#notes")
+    return _return_to(request, config_key, "notes")
 
 
 def _delete_note(request: HttpRequest, config_key: str) -> None:
@@ -258,10 +252,7 @@ def _delete_note(request: HttpRequest, config_key: str) -> None:
         messages.error(request, "That address names no note: press the button beside one.")
         return
     deleted, _ = HistoryNote.objects.filter(pk=note_id, config_key__in=["", config_key]).delete()
-    if deleted:
-        messages.success(request, "The note is deleted.")
-    else:
-        messages.success(request, "That note was deleted before.")
+    messages.success(request, "The note is deleted." if deleted else "That note was deleted before.")
 
 
 def _add_note(request: HttpRequest, config_key: str) -> None:
