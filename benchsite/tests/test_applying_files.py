@@ -122,6 +122,18 @@ def test_dry_run_shows_and_stores_nothing(program):
     assert matrix["preview"]["problems"][0]["pointer"] == "#/load_generators"
 
 
+def test_nodes_that_load_generators_start_are_applied_once(program):
+    for number in (1, 2):
+        machine = make_machine(name=f"lab-{number}")
+        make_load_generator(machine=machine, facts={"node_address": f"10.0.0.{number}"})
+    nodes = '[{ machine = "lab-1" }, { machine = "lab-2" }]'
+    file = f'format = "benchsite-plan"\nversion = 3\n[clusters.lab]\nprovisioner = "process"\nnodes = {nodes}\n'
+
+    assert [change["action"] for change in apply(program, file)["changes"]] == ["create"]
+    assert Cluster.objects.get().addresses == ["10.0.0.1", "10.0.0.2"]
+    assert [change["action"] for change in apply(program, file)["changes"]] == ["none"]
+
+
 def test_apply_makes_all_and_a_second_stores_nothing(program, team):
     answer = apply(program)
     assert actions(answer) == ["create"] * 5

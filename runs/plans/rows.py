@@ -126,7 +126,9 @@ def _build_cluster_spec(cluster: Cluster) -> ClusterSpec:
         "name": cluster.name,
         "provisioner": cluster.provisioner,
         "machines": [build_machine_spec(node.machine) for node in cluster.nodes.all()],
-        "separates_cpus": cluster.separates_cpus and cluster.provisioner != Provisioner.EXTERNAL,
+        "separates_cpus": cluster.separates_cpus
+        and cluster.provisioner != Provisioner.EXTERNAL
+        and not cluster.is_spread,
     }
 
 
