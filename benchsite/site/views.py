@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Avg, Count, DurationField, Exists, ExpressionWrapper, F, Max, OuterRef, Q, Subquery
+from django.db.models import Avg, Count, DurationField, Exists, ExpressionWrapper, F, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -18,14 +19,16 @@ from benchsite.accounts.tokens import live_tokens
 from benchsite.core import documents, glossary as terms
 from benchsite.core.responses import part_template
 from benchsite.rest.limits import used_uploads
+from reports.compare.queries import outlines
 from reports.compare.queries.run_pair import COUNTS
+from reports.compare.queries.sweep_selection import find_latest_study
 from reports.compare.selection import Selection
 from reports.compare.views.compare import get_parts
 from reports.models import History
 from reports.trends.analysis.changes import MIN_HISTORY
 from reports.trends.queries.histories import history_lines
 from runs.catalog.views.clusters import may_edit
-from runs.models import Cluster, Database, Matrix, Phase, Purpose, Run, Status, Sweep
+from runs.models import Cluster, Database, Matrix, Phase, Run, Status, Sweep
 from runs.queue import live, team_usage
 from runs.queue.pages.progress import Progress, annotate_state, get_progress
 from runs.queue.pages.queue import queue, waiting_runs
@@ -42,7 +45,6 @@ FIRST_IN_QUEUE = 8
 MAX_GENERATORS = 8  # those that need somebody first; the rest is a number
 # Enough for the sparkline of a minute and a half of some clients.
 NEWEST_ENTRIES = 600
-PRELIMINARY = (Purpose.SMOKE, Purpose.TUNING)
 LIMIT_TITLES = {
     "teams-per-person": "Teams of which you are an admin",
     "tokens-per-team": "Tokens that work",
@@ -81,7 +83,6 @@ def build_home_context(team: Team) -> dict[str, object]:
         "health": health(fleet),
         "matrices": matrices,
         "first_use": not matrices,
-        "sweeps": latest_sweeps(),
         "has_cluster": Cluster.objects.exists(),
         "has_database": Database.objects.exists(),
     }
@@ -113,26 +114,25 @@ def matrices_going(matrices: Iterable[tuple[Matrix, Progress]]) -> list[dict[str
 
 
 def latest_result(team: Team) -> dict[str, object] | None:
-    """The newest matrix that is finished and has a point that counts: its headline and its two first figures.
-
-    A cancelled one only where no other is finished, one without a point that counts only where no other has any, and
-    those of PRELIMINARY only where no other finished one has any. Trials are none of them.
+    """The study that Compare begins with, or where nothing counts the newest finished matrix: its headline and its two
+    first figures.
     """
-    runs = annotate_state(Run.objects.filter(matrix=OuterRef("pk")))
-    going, cancelled = runs.filter(status__in=Status.unfinished()), runs.filter(state="cancelled")
-    submitted = Matrix.objects.filter(submitted_at__isnull=False, trial_of=None).order_by("-submitted_at")
-    ended = submitted.filter(~Exists(going), Exists(runs.filter(status=Status.SUCCEEDED)))
-    counted = ended.filter(Exists(runs.filter(COUNTS, phase=Phase.MEASURE)))
-    whole = counted.filter(~Exists(cancelled))
-    studies = whole.exclude(purpose__in=PRELIMINARY)
-    candidates = (studies, whole, counted, ended.filter(~Exists(cancelled)), ended)
-    matrix = next(filter(None, (rows.first() for rows in candidates)), None)
+    matrix = find_latest_study(team) or _find_ended_matrix()
     if matrix is None:
         return None
     parts = get_parts(team, Selection(matrix=str(matrix.pk)))
     result = {name: parts[name] for name in ("headline", "figures", "permalink", "title")}
     _, _, query = parts["permalink"].partition("?")
     return {"matrix": matrix, "query": query, **result}
+
+
+def _find_ended_matrix() -> Matrix | None:
+    """The newest finished one with a result; a cancelled one only where no other is finished."""
+    runs = annotate_state(Run.objects.filter(matrix=OuterRef("pk")))
+    going, cancelled = runs.filter(status__in=Status.unfinished()), runs.filter(state="cancelled")
+    submitted = Matrix.objects.filter(submitted_at__isnull=False, trial_of=None).order_by("-submitted_at")
+    ended = submitted.filter(~Exists(going), Exists(runs.filter(status=Status.SUCCEEDED)))
+    return ended.filter(~Exists(cancelled)).first() or ended.first()
 
 
 def latest_sweeps() -> tuple[Sweep, ...]:
@@ -147,17 +147,19 @@ def latest_sweeps() -> tuple[Sweep, ...]:
         if sweep_id is not None:
             newest.setdefault(sweep_id)
 
-    highest = Run.objects.filter(COUNTS, sweep=OuterRef("pk")).order_by("-throughput_ops_s").values("throughput_ops_s")
-    sweeps = Sweep.objects.filter(pk__in=newest).select_related("matrix")
-    rows = sweeps.annotate(highest=Subquery(highest[:1]), commit=Max("runs__commit")).in_bulk()
+    has_point = Exists(Run.objects.filter(COUNTS, sweep=OuterRef("pk")))
+    rows = Sweep.objects.filter(pk__in=newest).select_related("matrix").annotate(has_point=has_point).in_bulk()
     by_age = [rows[key] for key in newest if key in rows]
-    return tuple(sorted(by_age, key=lambda sweep: sweep.highest is None)[:LATEST])
+    return tuple(sorted(by_age, key=lambda sweep: not sweep.has_point)[:LATEST])
 
 
 @team_required("GET")
 def home(request: HttpRequest) -> HttpResponse:
+    sweeps = latest_sweeps()
     context = {
         "home": build_home_context(get_team(request)),
+        "sweeps": sweeps,
+        "curves": partial(outlines, sweeps),  # which the part that is fetched again and again does not show
         "may_describe": may_edit(request, None),
     }
     return render(request, part_template(request, "benchsite/home"), context)

@@ -8,7 +8,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from benchsite.core.formatting import short
 from benchsite.site.views import latest_sweeps
+from reports.compare.queries import curves
 from reports.models import Report
 from reports.tests.verdicts import commit_runs, make_test
 from runs.models import Run
@@ -147,14 +149,32 @@ def test_the_number_of_queries_does_not_grow(client_in, team):
     assert count_queries(client_in, "/") == few
 
 
-def test_rejected_run_is_highest_only_with_override_reason(team):
-    sweep = make_sweep(team=team)
-    make_run(sweep, threads=2, throughput=1000.0)
-    run = make_run(sweep, threads=4, throughput=9000.0, verdict="reject")
-    assert latest_sweeps()[0].highest == 1000.0
+def read_latest_sweep(client):
+    """The row of the only sweep."""
+    page = " ".join(get_text(client.get("/")).split())
+    return re.search(r"Ceiling, ops/s</th>.*?<tbody>(.*?)</tbody>", page)[1]
+
+
+def test_latest_sweeps_have_the_ceilings_of_the_headline(client_in, team):
+    """No single run, which may lie above the ceiling of its repeats."""
+    sweep = make_sweep(matrix=make_matrix(team=team, repeats=3))
+    for threads, level in ((2, 500.0), (4, 1000.0), (8, 700.0)):
+        for repeat, noise in enumerate((0.9, 1.0, 1.2), 1):
+            make_run(sweep, threads=threads, throughput=level * noise, repeat=repeat)
+    (curve,) = curves([sweep])
+    row = read_latest_sweep(client_in)
+    assert (
+        curve.ceiling_ops_s < 1100 and short(curve.ceiling_ops_s) in row.replace("\u202f", " ") and "1.20k" not in row
+    )
+
+
+def test_rejected_point_has_a_ceiling_only_with_a_reason(client_in, team):
+    run = make_run(make_sweep(team=team), threads=4, throughput=9000.0, verdict="reject")
+    assert "no point counts" in read_latest_sweep(client_in)
     run.verdict_override = "its client was small on purpose"
     run.save()
-    assert latest_sweeps()[0].highest == 9000.0
+    row = read_latest_sweep(client_in)
+    assert "9.00k" in row and ">accepted</span>" in row
 
 
 def test_uploaded_demos_are_no_results_of_the_team(client_in, team):

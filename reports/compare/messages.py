@@ -224,6 +224,10 @@ NO_OPERATION = "{text} is no operation; every operation is shown."
 NO_CHOICE = "{name}={value} is none of {choices}; it is left out."
 LEFT_OUT = "it is left out"
 
+# --- queries/sweep_selection.py ---
+
+MATRIX_MISSING = "That matrix is not among your team's; the latest study is shown."
+
 # --- views/live.py ---
 
 NO_LIVE_VIEW = "No live view: Redis does not answer. The run does not depend on it."

@@ -49,7 +49,7 @@ MAX_OPS_S = 1e12
 MAX_MS = 1e11
 MAX_LOSS_S = 1e8
 YEARS = range(1990, 2200)
-NO_MATRIX = "is no matrix; the newest one is shown."
+NO_MATRIX = "is no matrix; the latest study is shown."
 NO_BASELINE = "is no sweep that could be the baseline; the strongest promise is taken."
 
 
@@ -180,7 +180,7 @@ def _quoted(text: str) -> str:
 class Selection:
     """Which sweeps are compared, and what of them is drawn. The defaults are those of the bare address.
 
-    Without `matrix` and `sweeps` it is the newest matrix; with sweeps, exactly those; "all" is every matrix.
+    Without `matrix` and `sweeps` it is the latest study; with sweeps, exactly those; "all" is every matrix.
     """
 
     matrix: str = ""  # "", "all" or an id

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from runs.models import Run, Sweep
+from runs.models import Matrix, Run, Sweep
 from runs.tests.factories import make_cluster, make_database, make_matrix, make_run, make_sweep, make_workload
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -78,6 +78,22 @@ def test_newest_prefers_a_matrix_with_a_counting_point(client_in, team):
     rejected = make_sweep(team=team, matrix=make_matrix(team=team, name="Rejected"))
     make_run(rejected, threads=2, verdict="reject")
     assert str(measured.pk) in sources(page(client_in))[0]
+
+
+def test_compare_begins_with_the_study_of_the_home_page(client_in, team):
+    """A later first curve, trial or matrix that is still measured hides no finished study, and the menu names it."""
+    finished = study(team, name="Finished")
+    study(team, name="First curve", purpose="tuning")
+    trial = study(team, name="Trial")
+    Matrix.objects.filter(pk=trial.pk).update(trial_of=finished)
+    make_run(study(team, name="Going").sweeps.first(), threads=32, status="queued")
+    cancelled = study(team, name="Cancelled")
+    make_run(cancelled.sweeps.first(), threads=32, status="cancelled")
+    html = " ".join(page(client_in).split())
+    assert str(finished.pk) in sources(html)[0] and '<option value="">latest study: Finished</option>' in html
+    assert client_in.get(reverse("news")).context["result"]["matrix"] == finished
+    other = " ".join(page(client_in, f"?matrix={trial.pk}").split())
+    assert '<option value="">latest study</option>' in other
 
 
 def test_newest_upload_of_a_test_prefers_one_that_counts(client_in, team):

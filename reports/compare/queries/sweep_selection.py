@@ -2,6 +2,7 @@
 
 import datetime as dt
 import uuid
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -10,11 +11,13 @@ from django.db.models import Case, Exists, OuterRef, Q, QuerySet, Value, When
 
 from benchsite.accounts.models import Team
 from reports.compare.curves import PUBLISHABLE, Curve, in_order
+from reports.compare.messages import MATRIX_MISSING
 from reports.compare.queries.computed_cache import sweep_digests
 from reports.compare.queries.curves import curves
 from reports.compare.queries.run_pair import COUNTS
 from reports.compare.selection import ALL, FACETS, SOURCES, Selection
-from runs.models import Matrix, Phase, Run, Sweep
+from runs.models import Matrix, Phase, Purpose, Run, Status, Sweep
+from runs.queue.pages.progress import annotate_state
 
 # More sweeps than this make no picture that anybody can read.
 MAX_SWEEPS = 60
@@ -23,6 +26,7 @@ COLUMNS: Final = {
     "system": "system", "mode": "mode", "class": "durability_class", "workload": "workload_name",
     "cluster": "cluster_name", "version": "version", "purpose": "purpose",
 }  # fmt: skip
+PRELIMINARY = (Purpose.SMOKE, Purpose.TUNING)
 COUNTED_FIRST = Case(When(COUNTS, then=Value(0)), default=Value(1))
 
 
@@ -119,8 +123,8 @@ def _submitted(team: Team) -> QuerySet[Matrix]:
 
 
 def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | None:
-    """The matrix that the selection is about: the named one, else the newest with a run that counts, else the newest
-    with a result, else the newest.
+    """The matrix that the selection is about: the named one, else the latest study, as on the home page; where none is
+    finished, the newest matrix with a run that counts, with a result, with sweeps.
     """
     if selection.sweeps or selection.matrix == ALL:
         return None
@@ -128,13 +132,37 @@ def _matrix(team: Team, selection: Selection, problems: list[str]) -> Matrix | N
     if selection.matrix_id:
         if named := matrices.filter(pk=selection.matrix_id).first():
             return named
-        problems.append("That matrix is not among your team's; the newest one is shown.")
+        problems.append(MATRIX_MISSING)
+    phase = selection.phase or Phase.MEASURE.value
+    if study := find_latest_study(team, phase):
+        return study
     newest = matrices.order_by("-submitted_at", "-pk")
-    sweeps = Sweep.objects.filter(matrix=OuterRef("pk"), phase=selection.phase or Phase.MEASURE)
-    counted = Run.objects.filter(COUNTS, sweep__matrix=OuterRef("pk"), phase=selection.phase or Phase.MEASURE)
+    sweeps = Sweep.objects.filter(matrix=OuterRef("pk"), phase=phase)
     results = sweeps.filter(runs__throughput_ops_s__isnull=False)
-    choices = (newest.filter(Exists(rows)).first() for rows in (counted, results, sweeps))
-    return next((matrix for matrix in choices if matrix), None)
+    return _find_first(newest.filter(Exists(rows)) for rows in (_counted_runs(phase), results, sweeps))
+
+
+def find_latest_study(team: Team, phase: str = Phase.MEASURE) -> Matrix | None:
+    """The newest matrix that is finished and has a point that counts: what a visitor is shown first.
+
+    A cancelled one only where no other is finished, those of PRELIMINARY only where no other finished one counts.
+    Trials are none of them.
+    """
+    runs = annotate_state(Run.objects.filter(matrix=OuterRef("pk")))
+    going, cancelled = runs.filter(status__in=Status.unfinished()), runs.filter(state="cancelled")
+    submitted = _submitted(team).filter(trial_of=None).order_by("-submitted_at", "-pk")
+    counted = submitted.filter(~Exists(going), Exists(_counted_runs(phase)))
+    whole = counted.filter(~Exists(cancelled))
+    return _find_first((whole.exclude(purpose__in=PRELIMINARY), whole, counted))
+
+
+def _counted_runs(phase: str) -> QuerySet[Run]:
+    return Run.objects.filter(COUNTS, matrix=OuterRef("pk"), phase=phase)
+
+
+def _find_first(choices: Iterable[QuerySet[Matrix]]) -> Matrix | None:
+    """The first row of the first choice that has any."""
+    return next(filter(None, (rows.first() for rows in choices)), None)
 
 
 def _chosen(team: Team, selection: Selection, matrix: Matrix | None) -> QuerySet[Sweep]:

@@ -81,13 +81,13 @@ def get_report(request: HttpRequest, report_id: UUID) -> dict[str, Any]:
 def revise_report(request: HttpRequest, report_id: UUID, query: Query[DryRun], change: ReportChange) -> Status[Any]:
     """The numbers as they are now, with what is changed here. Earlier revisions stay as they are.
 
-    A `query` names the matrix or the sweeps that it means: the newest matrix is refused here.
+    A `query` names the matrix or the sweeps that it means: the latest study of Compare is refused here.
     """
     report = _get_report(report_id)
     draft = _change_draft(parse_draft(report.draft), change)
     if not (draft.selection.matrix or draft.selection.sweeps):
         raise publication.PublishRefused(
-            "The query names neither a matrix nor sweeps, and the newest matrix may be another one than the report is "
+            "The query names neither a matrix nor sweeps, and the latest study may be another one than the report is "
             "about: add matrix=ID."
         )
 
