@@ -299,7 +299,7 @@ def restore(deletion: Deletion, by: User) -> list[str]:
         if not _lock_trash(deletion):
             return []  # Somebody else was first.
 
-        restoring = plan_restoring(deletion)
+        restoring = plan_restoring([deletion])[deletion.pk]
         if restoring.lost:
             raise RestoreRefused(CANNOT_BE_RESTORED.format(name=deletion.name, reason=restoring.text))
         keys = _read_keys(deletion)
@@ -333,18 +333,35 @@ def _lock_trash(deletion: Deletion) -> bool:
     return deletion.pk in [row.pk for row in rows]
 
 
-def plan_restoring(deletion: Deletion) -> Restoring:
-    """From which other deletions a deletion needs rows, directly or through these."""
+def plan_restoring(deletions: Sequence[Deletion]) -> dict[Any, Restoring]:
+    """Deletion -> from which other ones it needs rows, directly or through these. All are of one team."""
+    holders: dict[str, list[Deletion]] = {}
+    by_key = {row.pk: row for row in deletions}
+    needs = list(chain.from_iterable(map(_make_needs, deletions)))
+    # So many rounds as deletions need each other one after the other, however many they are.
+    while needs := find_missing([need for need in needs if need.key not in holders]):
+        holders |= {need.key: [] for need in needs}
+        keys = {need.key for need in needs}
+        rows = Deletion.objects.filter(team=deletions[0].team_id, holds__overlap=list(keys))
+        needs = []
+        for row in rows:
+            holder = by_key.setdefault(row.pk, row)
+            for key in keys.intersection(map(str, holder.holds)):
+                holders[key].append(holder)
+            needs += _make_needs(holder)
+    return {row.pk: _plan_restoring(row, holders) for row in deletions}
+
+
+def _plan_restoring(deletion: Deletion, holders_by_key: Mapping[str, Sequence[Deletion]]) -> Restoring:
+    """`holders_by_key` has the keys of all rows that are missing, and the deletions that hold each."""
     whole: dict[Any, Deletion] = {}
     parts: dict[Any, Deletion] = {}
     lost: list[str] = []
     covered = {str(key) for key in deletion.holds}
     needs = _make_needs(deletion)
-    while needs := [need for need in find_missing(needs) if need.key not in covered]:
+    while needs := [need for need in needs if need.key in holders_by_key and need.key not in covered]:
         keys = {need.key for need in needs}
-        holders = list(
-            Deletion.objects.filter(team=deletion.team_id, holds__overlap=list(keys)).exclude(pk=deletion.pk)
-        )
+        holders = {row.pk: row for key in keys for row in holders_by_key[key] if row.pk != deletion.pk}.values()
         available = {str(key) for holder in holders for key in holder.holds}
         lost += [need.text for need in needs if need.key not in available]
         covered |= keys
@@ -374,14 +391,6 @@ def find_missing(needs: Iterable[Need]) -> list[Need]:
         present = {str(key) for key in rows.values_list("pk", flat=True)}
         missing += [need for need in group if need.key not in present]
     return missing
-
-
-def describe_restoring(deletions: Sequence[Deletion]) -> dict[Any, Restoring]:
-    """Deletion -> what restoring it takes, of those that need a row that is not there."""
-    missing = {need.key for need in find_missing(chain.from_iterable(map(_make_needs, deletions)))}
-    return {
-        row.pk: plan_restoring(row) for row in deletions if missing.intersection(need.key for need in _make_needs(row))
-    }
 
 
 def _make_needs(deletion: Deletion) -> list[Need]:

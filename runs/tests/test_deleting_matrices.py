@@ -1,6 +1,7 @@
 """Deleting a matrix with all that hangs on it, restoring it to the byte, and forgetting it."""
 
 from datetime import timedelta
+from importlib import import_module
 from itertools import product
 
 import pytest
@@ -36,7 +37,7 @@ from runs.results.deletion import (
     select_matrix,
 )
 from runs.tests.factories import make_client_run, make_matrix, make_run, make_sweep, make_user
-from runs.tests.pages import get_text
+from runs.tests.pages import count_queries, get_text
 from runs.tests.world import make_world
 
 pytestmark = pytest.mark.django_db
@@ -237,6 +238,40 @@ def test_trash_keeps_what_a_restorable_matrix_needs(team, user, admin, measured)
     assert twin.entries.get().database == entry.database
     forget_old_deletions()
     assert not Deletion.objects.exists()
+
+
+def delete_two_of_one_database(team, user, name):
+    """The first needs what the second one took along."""
+    matrix = make_world(team, name=name).matrix
+    entry, workload = matrix.entries.get(), matrix.workloads.get()
+    twin = make_matrix(team=team, name=f"twin {name}", entries=[(entry.database, "always")], workloads=[workload])
+    make_run(make_sweep(matrix=twin, team=team, database=entry.database, workload=workload))
+    first = delete(select_matrix(twin), user, team)
+    return first, delete(select_matrix(matrix, find_exclusive_parts(matrix)), user, team)
+
+
+def test_trash_asks_for_all_rows_at_once(team, user, admin):
+    delete_two_of_one_database(team, user, "first")
+    few = count_queries(admin, "/deleted/")
+    for name in ("second", "third", "fourth"):
+        delete_two_of_one_database(team, user, name)
+    assert count_queries(admin, "/deleted/") == few <= 15
+    page = get_text(admin.get("/deleted/"))
+    for name in ("first", "second", "third", "fourth"):
+        assert f"What it uses of “{name}, with the" in page
+
+
+def test_needs_of_older_deletions_are_those_of_their_rows(team, user):
+    """A release before stored neither what a deletion holds nor what it needs."""
+    deletions = delete_two_of_one_database(team, user, "study")
+    kept = [(sorted(row.holds), sorted(row.needs)) for row in deletions]
+    Deletion.objects.update(holds=[], needs=[])
+    import_module("runs.migrations.0069_needs_of_older_deletions").fill_needs(apps, None)
+    filled = [Deletion.objects.get(pk=row.pk) for row in deletions]
+    assert [(sorted(row.holds), sorted(row.needs)) for row in filled] == kept
+    Deletion.objects.update(holds=[], needs=[], sha256="0" * 64)
+    import_module("runs.migrations.0069_needs_of_older_deletions").fill_needs(apps, None)
+    assert not any(Deletion.objects.values_list("needs", flat=True)), "the content is gone"
 
 
 def test_after_thirty_days_rows_and_contents_are_gone(

@@ -214,8 +214,8 @@ def deleted(request: HttpRequest) -> HttpResponse:
             raise PermissionDenied
         return redirect(_restore_or_forget(request))
     page = get_page(request, Deletion.objects.select_related("deleted_by"))
-    restoring = deletion.describe_restoring(list(page))
-    rows = [(row, restoring.get(row.pk)) for row in page]
+    restoring = deletion.plan_restoring(list(page))
+    rows = [(row, restoring[row.pk]) for row in page]
     return render(request, "runs/deleted.html", {"page": page, "rows": rows})
 
 
