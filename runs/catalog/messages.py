@@ -72,6 +72,10 @@ NO_FACT_VALUE = "{name}: write a value of 1 to 200 printable characters."
 
 MODE_NAME_BEGINS_WITH_LETTER = "Begin the name with a letter, such as always-tuned."
 MODE_UNCHANGED = "This is {slug} itself: change a setting or the record."
+PROMISE_NOT_STATED = (
+    "{settings} would be changed under the same promise: state above what may be lost now, or tick that the promise "
+    "holds."
+)
 OWN_MODE_STAYS = "{slug} stays: {user} uses it. {remedy}"
 DELETE_MATRICES_FIRST = "Delete its matrices first, or add another mode."
 SAVE_A_COPY = "Save what you changed under another name."

@@ -403,7 +403,7 @@ def _add_mode(database: Database, slug: str, mode: Definition) -> None:
         raise DefinitionRefused([{"pointer": f"{own}/base", "detail": detail, "code": "unknown"}])
 
     record = {name: value for name, value in mode["durability"].items() if value is not None}
-    texts = {"replicas_acked": str(record.get("replicas_acked", ""))}
+    texts = {"replicas_acked": str(record.get("replicas_acked", "")), "restated": "on"}  # A file states all of it.
     form = OwnModeForm(
         {**mode, **record, **texts, "name": slug}, database=database, system=system, base=system.modes[mode["base"]]
     )

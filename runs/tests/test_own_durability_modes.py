@@ -87,6 +87,22 @@ def test_refuses_the_copied_mode_itself_and_a_second_name(database):
     assert f"has an own mode {SLUG} already" in refusal(copy_mode(database))
 
 
+def test_changed_setting_keeps_no_promise_unless_it_is_stated(database):
+    """The catalog knows effects of settings as text only."""
+    settings = "appendonly=yes\nappendfsync=everysec\nsave=\nno-appendfsync-on-rewrite=no"
+    changes = {"server_settings": settings, "loss_window_s": "0"}
+    page = refusal(copy_mode(database, **changes))
+    assert "appendfsync would be changed under the same promise: state above what may be lost now" in page
+    assert "appendonly, " not in page and Database.objects.get().own_modes == {}
+    copy_mode(database, **changes, restated="on")
+    assert Database.objects.get().own_modes[SLUG]["durability"]["loss_window_s"] == 0
+    edit = reverse("own-mode-edit", args=[database.pk, SLUG])
+    without = {"server_settings": "appendonly=yes", "loss_window_s": "0"}
+    assert "appendfsync, no-appendfsync-on-rewrite and save would" in refusal(
+        browser(database.team).post(edit, sent(**without))
+    )
+
+
 def with_own_mode(**fields):
     """A plan that is not submitted, of Redis in an own mode beside those of the catalog."""
     matrix = a_matrix(**fields)

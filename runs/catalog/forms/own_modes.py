@@ -1,5 +1,6 @@
 """The form of a database's own durability mode: a copy of one of the system's modes, with the record that is stated."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -8,6 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.text import slugify
 
+from benchsite.core.formatting import enumerated
 from runs.catalog import MAX_OWN_MODES, STATED_SUFFIX, Mode, OwnMode, PropertyError, System
 from runs.catalog.durability import ACKS, READS
 from runs.catalog.forms.fields import IN_USE, DescribedForm, PropertiesField, name_field
@@ -18,6 +20,7 @@ from runs.catalog.messages import (
     OWN_MODE_DOES_NOT_FIT,
     OWN_MODE_STAYS,
     OWN_MODE_TAKEN,
+    PROMISE_NOT_STATED,
     SAVE_A_COPY,
     TOO_MANY_OWN_MODES,
 )
@@ -52,6 +55,11 @@ class OwnModeForm(DescribedForm):
         help_text="Seconds of acknowledged writes; 0: none; empty: unbounded.",
     )
     worst_loss_window_s = forms.FloatField(label="Where the disk is slow, s", required=False, min_value=0)
+    restated = forms.BooleanField(
+        label="This promise holds with the settings below",
+        required=False,
+        help_text="Tick it where you change settings and leave the promise as it is.",
+    )
     server_settings = PropertiesField(
         rows=6, help_text="name=value, one per line. Benchsite reads them back before and after every run."
     )
@@ -68,14 +76,14 @@ class OwnModeForm(DescribedForm):
         **kwargs: Any,
     ) -> None:
         self.database, self.system, self.base, self.replaced = database, system, base, replaced
-        settings: dict[str, Any] = {
+        self.catalog_mode: dict[str, Any] = {
             "durability": base.durability.model_dump(),
             "server_settings": base.server_settings,
             "client_properties": base.client_properties,
         }
-        settings |= copied or {}
+        self.copied_mode: dict[str, Any] = {**self.catalog_mode, **(copied or {})}
         name = replaced.removesuffix(STATED_SUFFIX)
-        kwargs["initial"] = {**settings, **settings["durability"], "name": name}
+        kwargs["initial"] = {**self.copied_mode, **self.copied_mode["durability"], "name": name}
         super().__init__(*args, **kwargs)
 
     def clean_replicas_acked(self) -> int | str:
@@ -110,17 +118,28 @@ class OwnModeForm(DescribedForm):
             for name, message in error.problems.items():
                 self.add_error(name if name in self.fields else None, message)
 
-        if (
-            not self.errors
-            and self.own["durability"] == self.base.durability.model_dump()
-            and (
-                self.own["server_settings"] == self.base.server_settings
-                and self.own["client_properties"] == self.base.client_properties
-            )
-        ):
+        if self.errors:
+            return cleaned
+
+        if not self._has_new_promise(self.catalog_mode) and not self._list_changes(self.catalog_mode):
             self.add_error(None, MODE_UNCHANGED.format(slug=self.base.slug))
+        # The catalog knows what its own modes lose, and nothing of what other settings do.
+        changes = self._list_changes(self.copied_mode)
+        if changes and not cleaned["restated"] and not self._has_new_promise(self.copied_mode):
+            self.add_error("restated", PROMISE_NOT_STATED.format(settings=enumerated(changes)))
 
         return cleaned
+
+    def _has_new_promise(self, before: Mapping[str, Any]) -> bool:
+        return bool(self.own["durability"] != before["durability"])
+
+    def _list_changes(self, before: Mapping[str, Any]) -> list[str]:
+        """The names of the settings and properties that differ from those before."""
+        pairs = [
+            (before["server_settings"], self.own["server_settings"]),
+            (before["client_properties"], self.own["client_properties"]),
+        ]
+        return sorted(name for old, new in pairs for name in {**old, **new} if old.get(name) != new.get(name))
 
     @transaction.atomic
     def save(self) -> str:
