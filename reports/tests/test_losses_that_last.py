@@ -1,6 +1,9 @@
 """A loss that lasts is red until it is gone or a person accepts it: one job for each commit, as the recipe has it."""
 
+from importlib import import_module
+
 import pytest
+from django.apps import apps
 from django.test import Client
 from django.urls import reverse
 
@@ -177,6 +180,19 @@ def test_accepting_by_button_makes_the_next_commit_green(client_in, team, user, 
     assert again.verdict == "regression" and again.since == "m0000017"
     accept_level(Run.objects.get(commit="m0000017"), user, "wanted, too")
     assert verdict_of_run(first).headline == accepted.headline, "the later level is none of this commit's"
+
+
+@pytest.mark.django_db
+@pytest.mark.slow
+def test_level_accepted_for_one_metric_counts_for_all(team, user, lost):
+    """As earlier releases stored it: CI stayed red."""
+    first, second = Run.objects.filter(commit__gte="m0000012").order_by("finished_at")
+    test = {"team": team, "config_key": first.config_key, "run": first}
+    for metric, state in (("throughput", "accepted"), ("READ service mean", "accepted"), ("READ service p99", "new")):
+        ChangePoint.objects.create(**test, metric=metric, state=state, note=metric, changed_by=user)
+    assert verdict_of_run(second).verdict == "regression"
+    import_module("reports.migrations.0011_accepted_for_all_metrics").accept_for_all(apps, None)
+    assert verdict_of_run(second).verdict == "pass" and ChangePoint.objects.get().note == "READ service mean"
 
 
 @pytest.mark.django_db

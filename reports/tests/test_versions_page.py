@@ -38,7 +38,7 @@ def measured(team):
 def get_rows(client, **query):
     response = client.get(reverse("versions"), query)
     assert response.status_code == 200
-    return response, response.context["rows"]
+    return response, [(row.test, row.document) for row in response.context["rows"]]
 
 
 def test_last_week_against_this_week_states_ratio_and_interval(client_in, measured):
@@ -152,6 +152,32 @@ def test_versions_state_a_loss_that_was_accepted(client_in, user, lost):
     commit_runs(lost, "aaaa0014", 650.0, days_ago=0.2, repeats=2)
     _, ((_, document),) = get_rows(client_in, base="aaaa0011", new="aaaa0014")
     assert document.verdict == "regression", "more was lost than what was accepted"
+
+
+def test_one_accepted_level_for_each_test_is_shown(client_in, user, lost):
+    """The one by which the loss passes: an older one and a later one stand in the history."""
+    for number, level in ((14, 650.0), (15, 650.0), (16, 500.0), (17, 500.0)):
+        commit_runs(lost, f"aaaa{number:04}", level, days_ago=0.4 - number / 100, repeats=1)
+    for number in (12, 14, 16):
+        accept_level(Run.objects.get(commit=f"aaaa{number:04}"), user, f"reason {number}")
+    response, ((_, document),) = get_rows(client_in, base="aaaa0011", new="aaaa0015")
+    page = " ".join(get_text(response).split())
+    assert document.verdict == "pass" and document.accepted_run == Run.objects.get(commit="aaaa0014").pk
+    assert page.count("was accepted by") == 1 and "reason 14" in page
+
+
+@pytest.mark.parametrize(("first", "weeks"), [(3, ["last week"]), (7, []), (10, ["this week"])])
+def test_week_names_the_change_within_it(client_in, team, first, weeks):
+    test = make_test(team)
+    for number in range(14):
+        level = 1000.0 if number < first else 1300.0
+        commit_runs(test, f"aaaa{number:04}", level, days_ago=13.5 - number, repeats=1)
+    response, ((row, _),) = get_rows(client_in, base="last-week", new="this-week")
+    page = " ".join(get_text(response).split())
+    address = f'<a href="{reverse("history-series", args=[row.config_key])}#changes">aaaa{first:04}</a>'
+    assert [week for week in ("last week", "this week") if f"Changed within {week} at {address}" in page] == weeks
+    response, _ = get_rows(client_in, base="aaaa0000", new="aaaa0013")
+    assert "Changed within" not in get_text(response), "a commit is no period"
 
 
 def test_commit_whose_first_try_was_rejected_is_followed(client_in, lost):

@@ -207,6 +207,14 @@ class History:
     def last_change(self) -> HistoryChange | None:
         return self.counting[-1] if self.counting else None
 
+    def list_changes_within(self, since: dt.datetime, until: dt.datetime) -> list[HistoryChange]:
+        """Those that count and lie between two points of the period: not one with which it begins."""
+        return [
+            entry
+            for entry in self.counting
+            if since <= self.points[self.followed[entry.index - 1]].at and entry.point.at < until
+        ]
+
     @property
     def baseline(self) -> HistoryChange | None:
         """The newest change that a person confirmed or accepted; what follows is compared with nothing before it."""

@@ -156,7 +156,7 @@ def _begin_at_accepted(
         around,
         later=later,
         at_level=at_level,
-        accepted=newly_accepted.commit[:12] or f"“{newly_accepted.name}”",
+        accepted=newly_accepted,
         accepted_since=since.index(newly_accepted) + 1 if newly_accepted in since else 0,
     )
 

@@ -108,6 +108,9 @@ class VerdictDocument:
     ] = False
     since: Annotated[str, described("The commit with which a loss that lasts began; empty: none is open.")] = ""
     since_run: Annotated[uuid.UUID | None, described("The first run of that loss.")] = None
+    accepted_run: Annotated[
+        uuid.UUID | None, described("Of a loss that a person accepted: the run with which that level begins.")
+    ] = None
     tests: Annotated[int, described("Tests of the commit, over which the error is shared.")] = 1
     certainty: Annotated[str, described("How sure the verdict is, in a sentence; empty where nothing was judged.")] = ""
     pending: Annotated[bool, described("The run has not ended: ask again, or with `wait`.")] = False

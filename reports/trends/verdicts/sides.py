@@ -49,6 +49,14 @@ def describe_side(text: str) -> str:
     return text.removeprefix(BRANCH)
 
 
+def find_period(text: str) -> tuple[dt.datetime, dt.datetime] | None:
+    """The beginning and the end of a week; None for another side."""
+    if text not in WEEKS:
+        return None
+    until = timezone.now() - WEEKS[text]
+    return until - WEEK, until
+
+
 class NothingNamed(Exception):
     """No run of the team is meant by this text. The message says what could be."""
 
@@ -68,9 +76,8 @@ def named(team: Team, text: str) -> Against:
         branch = text.removeprefix(BRANCH)
         chosen = f"The newest commit of the branch “{branch[:64]}”."
         return _require_runs(Against(runs_of_branch(team, branch), chosen, level=Level.COMMIT))
-    if text in WEEKS:
-        until = timezone.now() - WEEKS[text]
-        since = until - WEEK
+    if period := find_period(text):
+        since, until = period
         chosen = RUNS_OF_WEEK.format(since=f"{since:%Y-%m-%d %H:%M}", until=f"{until:%Y-%m-%d %H:%M}")
         return _require_runs(Against(runs_of_days(team, since, until), chosen, level=Level.PERIOD))
 

@@ -68,7 +68,7 @@ class RunsAround:
     since: Sequence[Run] = ()  # between the base and the new ones
     later: Sequence[Run] = ()  # after the new ones
     at_level: int = MAX_HISTORY  # runs of the history since a person accepted a level
-    accepted: str = ""  # as that of `Metric`
+    accepted: Run | None = None  # with which a level begins that a person accepted after the base
     accepted_since: int = 0  # runs of those since, from that level on; 0: it begins with the new ones
 
     @property
@@ -248,8 +248,12 @@ def compute_verdict(
     judgement = judge(
         metrics, environment, thresholds=against.thresholds, spread=spread, level=against.level, tests=tests
     )
+    accepted_run = None
+    if around.accepted and any(verdict.state is State.ACCEPTED for verdict in judgement.metrics):
+        accepted_run = around.accepted.pk
     document = replace(
         document,
+        accepted_run=accepted_run,
         verdict=judgement.verdict.value,
         reasons=(*judgement.reasons, *notes, *lacking),
         metrics=tuple(_build_metric_answer(verdict, against.level) for verdict in judgement.metrics),
@@ -286,10 +290,10 @@ def _collect_metrics_of_runs(
         metrics, notes = collect_metrics(by_session(new), by_session(base), others)
 
     if around.accepted:
+        name = around.accepted.commit[:12] or f"“{around.accepted.name}”"
         begins_with_new = not around.accepted_since
         metrics = [
-            replace(metric, accepted=around.accepted) if begins_with_new or metric.accepted_since else metric
-            for metric in metrics
+            replace(metric, accepted=name) if begins_with_new or metric.accepted_since else metric for metric in metrics
         ]
     return metrics, notes
 

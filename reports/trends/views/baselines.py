@@ -1,13 +1,16 @@
 """Baselines: listed, set from a run or a sweep, unset; the verdict of a run against one; badges."""
 
 import uuid
-from itertools import chain
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, product
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 
-from benchsite.accounts.models import Role
+from benchsite.accounts.models import Role, Team
 from benchsite.accounts.permissions import get_team, get_user, team_required
 from benchsite.core.formatting import counted
 from reports.compare.figures.layout import cut
@@ -15,12 +18,29 @@ from reports.compare.figures.theme import SHORT_COMMIT
 from reports.models import EVERY_METRIC, BadgeLink, Baseline, ChangePoint, History
 from reports.trends.badges import BadgeRefused, make_badge, revoke_badge
 from reports.trends.baselines import BaselineRefused, set_baseline, unset_baseline
+from reports.trends.histories import HistoryChange
 from reports.trends.messages import REPEATS_OF_RUN, RUNS_OF_SWEEP
-from reports.trends.queries.baselines import find_repeats, get_baselines, newest_commits, runs_of_sweep, runs_with_sweep
+from reports.trends.queries.baselines import (
+    DEFAULT_BRANCHES,
+    find_repeats,
+    get_baselines,
+    newest_commits,
+    runs_of_sweep,
+    runs_with_sweep,
+)
+from reports.trends.queries.histories import history_lines
 from reports.trends.verdicts.baseline_selection import RULE, BaselineUnknown, verdict_of_run
 from reports.trends.verdicts.builds import NoSuchBuild, judge_builds
 from reports.trends.verdicts.serialization import VerdictDocument
-from reports.trends.verdicts.sides import Ambiguous, Incomparable, NothingNamed, TooManyTests, compared, describe_side
+from reports.trends.verdicts.sides import (
+    Ambiguous,
+    Incomparable,
+    NothingNamed,
+    TooManyTests,
+    compared,
+    describe_side,
+    find_period,
+)
 from reports.trends.verdicts.verdict import why_not
 from runs.identifiers import parse_uuid
 from runs.models import Matrix, Run, Sweep
@@ -29,6 +49,7 @@ from runs.results.pages.lists import get_page
 PER_PAGE = 50
 MAX_NAMES = 50  # in a menu
 MAX_LABEL = 24  # characters of a side's name in headings
+MAX_RUNS = 400  # of each history in which changes are searched, the newest
 
 
 @team_required("GET")
@@ -112,6 +133,43 @@ def run_verdict(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
     return render(request, "reports/verdict.html", context)
 
 
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """One test of both sides."""
+
+    document: VerdictDocument
+    test: History | None
+    accepted: ChangePoint | None  # the level by which a loss passes
+    changes: Sequence[tuple[str, HistoryChange]]  # within a week, with the label of that side
+
+
+def build_version_rows(team: Team, documents: Sequence[VerdictDocument], labels: Mapping[str, str]) -> list[VersionRow]:
+    """`labels` are those of both sides by what names them."""
+    tests = History.objects.filter(config_key__in=[document.test for document in documents])
+    points = ChangePoint.objects.filter(
+        run__in=[document.accepted_run for document in documents],
+        metric=EVERY_METRIC,
+        state=ChangePoint.State.ACCEPTED,
+    )
+    accepted: dict[uuid.UUID | None, ChangePoint] = {
+        point.run_id: point for point in points.select_related("run", "changed_by")
+    }
+    periods = [(label, period) for side, label in labels.items() if (period := find_period(side))]
+    changes: dict[str, list[tuple[str, HistoryChange]]] = defaultdict(list)
+    lines = history_lines(team, tests, MAX_RUNS) if periods else []
+    for line, (label, period) in product(lines, periods):
+        changes[line.row.config_key] += [
+            (label, entry)
+            for entry in line.history.list_changes_within(*period)
+            if entry.point.branch in DEFAULT_BRANCHES
+        ]
+    by_key = {test.config_key: test for test in tests}
+    return [
+        VersionRow(document, by_key.get(document.test), accepted.get(document.accepted_run), changes[document.test])
+        for document in documents
+    ]
+
+
 @team_required("GET")
 def versions(request: HttpRequest) -> HttpResponseBase:
     """Two commits, branches or weeks against each other, test by test; without any the two newest commits."""
@@ -130,23 +188,15 @@ def versions(request: HttpRequest) -> HttpResponseBase:
     except (NothingNamed, Ambiguous, TooManyTests, Incomparable) as refused:
         problem = str(refused)
 
-    rows = History.objects.filter(config_key__in=[document.test for document in documents])
-    tests = {row.config_key: row for row in rows}
-    accepted_tests = [
-        document.test for document in documents if document.metrics and document.metrics[0].state == "accepted"
-    ]
-    acceptances = ChangePoint.objects.filter(
-        config_key__in=accepted_tests, metric=EVERY_METRIC, state=ChangePoint.State.ACCEPTED
-    )
     headings = [text[:SHORT_COMMIT] if text in newest_first else describe_side(text) for text in (base, new)]
+    labels = [cut(heading, MAX_LABEL, headings) for heading in headings]
     context = {
         "base": base,
         "new": new,
-        "labels": [cut(heading, MAX_LABEL, headings) for heading in headings],
+        "labels": labels,
         "problem": problem,
         "answer": answer,
-        "rows": [(tests.get(document.test), document) for document in documents],
-        "acceptances": acceptances.select_related("run", "changed_by"),
+        "rows": build_version_rows(team, documents, dict(zip((base, new), labels, strict=True))),
         "commits": commits,
         "branches": sorted({row["branch"] for row in commits} - {""}),
         "names": list(Baseline.objects.values_list("name", flat=True)[:MAX_NAMES]),
