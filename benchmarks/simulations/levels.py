@@ -1,7 +1,8 @@
 """How often a loss that lasts ends red, and how often a commit is red without one, where jobs differ: by simulation.
 
 `manage.py interval_coverage levels` prints the table that docs/evidence/ci.md quotes. Verdicts follow these levels
-(`LevelTracker`): one test with three metrics, one job for each commit, on the default branch.
+(`LevelTracker`): one test with three metrics, one job for each commit, on the default branch. `weeks` compares all jobs
+of two weeks instead.
 """
 
 import math
@@ -11,11 +12,13 @@ from typing import Final
 
 import numpy as np
 
-from benchmarks.simulations.sessions import METRICS, SEED, TAIL
-from benchsite.core.formatting import percent
+from benchmarks.simulations.sessions import FAILED, METRICS, SEED, TAIL
+from benchsite.core.formatting import exact, percent
+from reports.compare.analysis.comparability import EnvironmentAnswer
 from reports.compare.analysis.ratios import Floats
 from reports.compare.analysis.repeat_comparison import LATENCY_THRESHOLD, THRESHOLD
-from reports.trends.analysis.baseline_levels import LevelTracker
+from reports.trends.analysis.baseline_levels import Level, LevelTracker
+from reports.trends.analysis.verdict_rules import Metric, Verdict, judge
 
 PAIRS: Final = 400  # histories of each kind
 LASTS: Final = 10  # commits of a loss
@@ -28,6 +31,11 @@ THIRD: Final = 3
 HEADER: Final = (
     "| jobs | sd | loss | red by the 2nd commit | red by the 3rd | stays red | green at the 2nd after its end | "
     "red without a loss, per commit |\n|---|---|---|---|---|---|---|---|"
+)
+WEEK_HEADER: Final = (
+    "| jobs of a week | jobs before | AR(1) | sd | false regressions | false improvements | "
+    "a loss of 10 % is reported |\n"
+    "|---|---|---|---|---|---|---|"
 )
 Random = np.random.Generator
 
@@ -71,6 +79,14 @@ CASES: Final = (
     *(Case("two kinds of runners, 8 % apart", sd, kinds=0.08) for sd in SDS),
     *(Case("two kinds of runners, labelled", sd, kinds=0.08, is_labelled=True) for sd in SDS),
     *(Case("15 % bad", sd, bad=0.15) for sd in SDS),
+)
+
+
+WEEK_CASES: Final = tuple(
+    (jobs, Case("weeks", sd, history=history, correlation=correlation))
+    for jobs, history in ((14, 20), (7, 20), (7, 0))
+    for correlation in (0.0, 0.5, 0.8)
+    for sd in (0.03, 0.05)
 )
 
 
@@ -150,3 +166,39 @@ def row(rates: Rates) -> str:
     case = rates.case
     cells = map(percent, (case.sd, case.loss, rates.second, rates.third, rates.lasting, rates.ended, rates.wrong))
     return f"| {case.jobs} | {' | '.join(cells)} |"
+
+
+def week_rates(jobs: int, case: Case, weeks: int = PAIRS, seed: int = SEED) -> tuple[float, float, float]:
+    """Shares of false regressions, false improvements and reported losses, of two weeks of so many jobs each."""
+    random = np.random.default_rng([seed, jobs, round(100 * case.sd), round(100 * case.correlation), case.history])
+    scale = np.array([[TAIL if statistic == "p99" else 1.0] for _, statistic in METRICS])
+    verdicts, lost = [], []
+    for _ in range(weeks):
+        count = case.history + 2 * jobs
+        machine = make_noise(random, case, (1, count)) * math.sqrt(SHARED)
+        noise = machine + make_noise(random, case, (len(METRICS), count)) * math.sqrt(1 - SHARED)
+        values = noise * scale * case.sd
+        verdicts.append(judge_weeks(values, jobs))
+        values[:, -jobs:] += math.log(1 - case.loss)
+        lost.append(judge_weeks(values, jobs))
+    wrong, improved = (sum(verdict in kinds for verdict in verdicts) for kinds in (FAILED, (Verdict.IMPROVEMENT,)))
+    return wrong / weeks, improved / weeks, sum(verdict in FAILED for verdict in lost) / weeks
+
+
+def judge_weeks(values: Floats, jobs: int) -> Verdict:
+    """`values` are logarithms by metric and job, the oldest first, where higher is better."""
+    metrics = []
+    for (name, statistic), of_metric in zip(METRICS, values, strict=True):
+        is_throughput = statistic == "throughput"
+        newest_first = 1000 * np.exp(of_metric if is_throughput else -of_metric)[::-1]
+        sessions = tuple((float(value),) for value in newest_first)
+        sides = sessions[:jobs], sessions[jobs : 2 * jobs]
+        metrics.append(Metric(name, statistic, is_throughput, *sides, history=sessions[2 * jobs :]))
+    return judge(metrics, EnvironmentAnswer(), level=Level.PERIOD).verdict
+
+
+def week_rows(weeks: int, seed: int) -> Iterator[str]:
+    yield WEEK_HEADER
+    for jobs, case in WEEK_CASES:
+        shares = map(percent, (case.sd, *week_rates(jobs, case, weeks, seed)))
+        yield f"| {jobs} | {case.history} | {exact(case.correlation)} | {' | '.join(shares)} |"

@@ -3,7 +3,7 @@
 import pytest
 from django.conf import settings
 
-from benchmarks.simulations.levels import CASES, HEADER, Case, rates
+from benchmarks.simulations.levels import CASES, HEADER, WEEK_CASES, WEEK_HEADER, Case, rates, week_rates
 
 DOCS = settings.BASE_DIR / "docs" / "evidence" / "ci.md"
 UNIT = "\N{NARROW NO-BREAK SPACE} %"
@@ -24,6 +24,14 @@ def test_commits_are_seldom_red_without_a_loss(case):
     assert rates(case, 60).wrong <= 0.08, "at most 5 % of 400"
 
 
+@pytest.mark.parametrize("jobs", [7, 14])
+def test_weeks_are_seldom_said_to_differ(jobs):
+    """All of their jobs resemble the one before."""
+    wrong, improved, reported = week_rates(jobs, Case("weeks", 0.03, correlation=0.5), 300)
+    assert wrong + improved <= 0.05 and reported >= 0.3
+    assert week_rates(jobs, Case("weeks", 0.01), 100) == (0.0, 0.0, 1.0)
+
+
 def test_the_table_keeps_what_is_stated():
     lines = DOCS.read_text().splitlines()
     head = lines.index(HEADER.splitlines()[0])
@@ -34,3 +42,8 @@ def test_the_table_keeps_what_is_stated():
         is_usual = case.jobs.startswith("20 before") and case.loss >= 0.10 and case.sd <= 0.03
         assert third >= 95 or not is_usual, line
         assert wrong <= 5.1 or case.sd > 0.03 or case.kinds, line
+    head = lines.index(WEEK_HEADER.splitlines()[0])
+    for line, (jobs, case) in zip(lines[head + 2 :], WEEK_CASES, strict=False):
+        cells = [cell.strip().rstrip(UNIT) for cell in line.strip("|").split("|")]
+        assert cells[:2] == [str(jobs), str(case.history)], line
+        assert float(cells[4]) + float(cells[5]) <= 5 or case.sd > 0.03 or case.correlation > 0.5, line

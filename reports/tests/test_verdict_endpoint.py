@@ -47,7 +47,7 @@ def test_compares_commit_with_newest_commit_before_it(team, asked):
     names = [metric["name"] for metric in answer["metrics"]]
     assert names == ["throughput", "READ mean", "READ p99", "UPDATE mean", "UPDATE p99"]
     assert answer["metrics"][0]["ratio"] == pytest.approx(0.85, rel=0.01) and answer["metrics"][0]["new_runs"] == 5
-    assert answer["algorithm"].startswith("three keys") and answer["algorithm_version"] == 6
+    assert answer["algorithm"].startswith("three keys") and answer["algorithm_version"] == 7
 
 
 def test_default_branch_wins_unless_a_branch_is_requested(team, asked):

@@ -172,7 +172,8 @@ def test_week_names_the_change_within_it(client_in, team, first, weeks):
     for number in range(14):
         level = 1000.0 if number < first else 1300.0
         commit_runs(test, f"aaaa{number:04}", level, days_ago=13.5 - number, repeats=1)
-    response, ((row, _),) = get_rows(client_in, base="last-week", new="this-week")
+    response, ((row, document),) = get_rows(client_in, base="last-week", new="this-week")
+    assert document.verdict == "improvement", "its noise is that within its levels"
     page = " ".join(get_text(response).split())
     address = f'<a href="{reverse("history-series", args=[row.config_key])}#changes">aaaa{first:04}</a>'
     assert [week for week in ("last week", "this week") if f"Changed within {week} at {address}" in page] == weeks

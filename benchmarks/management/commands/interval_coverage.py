@@ -18,6 +18,7 @@ TABLES: Final[dict[str, Any]] = {
     **LADDER_TABLES,
     "looks": blocks.look_rows,
     "session-limit": session_limit.limit_rows,
+    "weeks": levels.week_rows,
     **comparisons.TABLES,
 }
 

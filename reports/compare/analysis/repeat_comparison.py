@@ -36,7 +36,7 @@ from reports.compare.analysis.ratios import (
 )
 from reports.compare.analysis.repeats_needed import MAX_REPEATS, MIN_REPEATS, repeats_needed
 from reports.compare.messages import DIFFERENCE_IN_A_ROW, NO_DIFFERENCE
-from reports.trends.analysis.baseline_levels import MIN_TAIL, Level, LevelTracker
+from reports.trends.analysis.baseline_levels import MIN_TAIL, Level, LevelTracker, estimate_noise
 from reports.trends.analysis.sessions import (
     Level as SessionLevel,
     Session,
@@ -45,6 +45,7 @@ from reports.trends.analysis.sessions import (
     find_level,
     look,
     session_interval,
+    split_levels,
     welch_of_sessions,
 )
 
@@ -248,7 +249,8 @@ def compare_sessions(
 ) -> Comparison:
     """The verdict of sessions, each with its runs and newest first; nothing that is handed in raises.
 
-    The first sessions up to a look are compared; of a period, whose end no result decides, all of them.
+    The first sessions up to a look are compared; of a period, whose end no result decides, all of them: those of a week
+    follow one another and resemble their neighbours.
 
     `history` are sessions of the same test, `spread` is that of the machines: they say how sessions vary.
     """
@@ -262,20 +264,43 @@ def compare_sessions(
         used = len(new)
     means = _log_means(new, sign)[-used:]
     own = _log_means(base, sign)
-    older = find_level(_log_means(history, sign))
-    squares = math.fsum((mean - fmean(own)) ** 2 for mean in own) + older.squares
-    level = SessionLevel(tuple(own), squares, len(own) - 1 + older.degrees)
-    interval, sd = session_interval(means, level, spread)
-    ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(fmean(level.means)))
-    comparison = replace(blank, ratio=ratio, n_a=len(means), n_b=len(level.means), cv=sd or None, sds=(sd, sd))
+    before = _log_means(history, sign)
+    if is_period:
+        interval, sd = _compare_periods(means, own, before, threshold, spread)
+    else:
+        older = find_level(before)
+        squares = math.fsum((mean - fmean(own)) ** 2 for mean in own) + older.squares
+        level = SessionLevel(tuple(own), squares, len(own) - 1 + older.degrees)
+        interval, sd = session_interval(means, level, spread)
+    ratio = compute_ratio(bounded_exp(fmean(means)), bounded_exp(fmean(own)))
+    comparison = replace(blank, ratio=ratio, n_a=len(means), n_b=len(own), cv=sd or None, sds=(sd, sd))
     if interval is None or ratio is None:
         return _without_interval(comparison)
 
     later = 0.0
     if means[:-1]:
-        later = fmean(means[:-1]) - fmean(level.means)
+        later = fmean(means[:-1]) - fmean(own)
     confirmed = abs(math.expm1(later)) >= threshold - ROUNDING and (later > 0) == (interval.ratio > 1)
     return judged(_with(replace(comparison, confirmed=confirmed), interval))
+
+
+def _compare_periods(
+    means: Sequence[float],
+    base: Sequence[float],
+    history: Sequence[float],
+    threshold: float,
+    spread: SessionSpread | None,
+) -> tuple[RatioInterval | None, float]:
+    """The ratio of two periods with the noise of their sessions and of the levels before, and its standard deviation.
+
+    All are logarithms of session means, newest first.
+    """
+    levels = chain.from_iterable(map(split_levels, (means, base, history)))
+    noise = estimate_noise(levels, -math.log(1 - threshold), spread)
+    if noise is None:
+        return None, 0.0
+    interval = compute_interval(fmean(means) - fmean(base), noise.error(len(means), len(base)), noise.degrees)
+    return interval, noise.sd
 
 
 def follow_sessions(

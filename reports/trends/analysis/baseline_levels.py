@@ -10,7 +10,7 @@ from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
+from itertools import chain, pairwise
 from statistics import fmean, median
 from typing import Final, Literal
 
@@ -68,19 +68,74 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class LevelEstimate:
-    """Mean of a level and the noise of its sessions, which may resemble their neighbours (AR(1))."""
+class SessionNoise:
+    """How much sessions of a test vary, which may resemble their neighbours (AR(1))."""
 
-    mean: float
     sd: float
     degrees: float
-    sessions: int
     correlation: float
+
+    def error(self, new: int, old: int) -> float:
+        """The standard error of the difference between the means of so many sessions in a row."""
+        return self.sd * math.sqrt(sum(inflate(n, self.correlation) / n for n in (new, old)))
+
+
+@dataclass(frozen=True, slots=True)
+class LevelEstimate:
+    """Mean of a level and the noise of its sessions."""
+
+    mean: float
+    sessions: int
+    noise: SessionNoise
+
+    @property
+    def sd(self) -> float:
+        return self.noise.sd
+
+    @property
+    def degrees(self) -> float:
+        return self.noise.degrees
 
     def error(self, sessions: int) -> float:
         """The standard error of the mean of new sessions in a row against the level."""
-        new, old = (inflate(n, self.correlation) / n for n in (sessions, self.sessions))
-        return self.sd * math.sqrt(new + old)
+        return self.noise.error(sessions, self.sessions)
+
+
+def estimate_noise(
+    levels: Iterable[Sequence[float]],
+    loss: float,
+    spread: SessionSpread | None = None,
+    squares: float = 0.0,
+    degrees: float = 0.0,
+) -> SessionNoise | None:
+    """The noise within levels, each of sessions in a row; None: nothing tells how sessions vary.
+
+    `loss` is the threshold as a distance of logarithms, `spread` that of the machines, for few sessions. `squares` are
+    those of other levels, with their degrees of freedom.
+    """
+    several = [level for level in levels if len(level) > 1]
+    correlation = 0.0
+    if several:
+        residuals = list(chain.from_iterable(map(_subtract_mean, several)))
+        level_squares = math.fsum(value * value for value in residuals)
+        correlation = correlate(residuals, level_squares)
+        inflated = [(len(level), inflate(len(level), correlation)) for level in several]
+        # Few sessions that resemble each other have less variance than sessions have.
+        variance = level_squares / math.fsum(max(n - times, MIN_SHARE_OF_SQUARES * (n - 1)) for n, times in inflated)
+        # Noise that is small beside the threshold makes no false loss, however many sessions are alike.
+        is_calm = math.sqrt(variance) <= loss / CALM_TIMES
+        own_degrees = math.fsum(n / times - 1 for n, times in inflated)
+        min_degrees = min(sum(n - 1 for n, _ in inflated), CALM_DEGREES) if is_calm else MIN_OWN_DEGREES * len(inflated)
+        own_degrees = max(own_degrees, min_degrees)
+        squares += variance * own_degrees
+        degrees += own_degrees
+
+    if degrees < MIN_DEGREES and spread:
+        squares += max(spread.of_means, spread.variance) * spread.degrees
+        degrees += spread.degrees
+    if not degrees:
+        return None
+    return SessionNoise(math.sqrt(squares / degrees), degrees, correlation)
 
 
 def inflate(n: int, correlation: float) -> float:
@@ -107,6 +162,11 @@ def correlate(residuals: Sequence[float], squares: float) -> float:
     estimate = products / squares if squares > 0 else 0.0
     estimate += (1 + 3 * estimate) / n + 1 / math.sqrt(n)
     return min(max(estimate, 0.0), MAX_CORRELATION)
+
+
+def _subtract_mean(level: Sequence[float]) -> list[float]:
+    mean = math.fsum(level) / len(level)
+    return [value - mean for value in level]
 
 
 @dataclass(slots=True)
@@ -193,35 +253,10 @@ class LevelTracker:
     def estimate(self) -> LevelEstimate | None:
         """None: nothing tells how sessions vary."""
         means = drop_outliers(self.level)
-        n = len(means)
-        if not n:
+        noise = estimate_noise([means], self.loss, self.spread, self.squares, self.degrees)
+        if not means or noise is None:
             return None
-
-        mean = math.fsum(means) / n
-        squares, degrees, correlation = self.squares, self.degrees, 0.0
-        if n > 1:
-            residuals = [value - mean for value in means]
-            level_squares = math.fsum(value * value for value in residuals)
-            correlation = correlate(residuals, level_squares)
-            inflation = inflate(n, correlation)
-            # A level of few sessions that resemble each other has less variance than sessions have.
-            variance = level_squares / (n - 1) / max((n - inflation) / (n - 1), MIN_SHARE_OF_SQUARES)
-            min_degrees = MIN_OWN_DEGREES
-            # Noise that is small beside the threshold makes no false loss, however many sessions are alike.
-            if math.sqrt(variance) <= self.loss / CALM_TIMES:
-                min_degrees = min(n - 1, CALM_DEGREES)
-            level_degrees = max(n / inflation - 1, min_degrees)
-            squares += variance * level_degrees
-            degrees += level_degrees
-
-        if degrees < MIN_DEGREES and self.spread:
-            squares += max(self.spread.of_means, self.spread.variance) * self.spread.degrees
-            degrees += self.spread.degrees
-
-        if not degrees:
-            return None
-
-        return LevelEstimate(mean, math.sqrt(squares / degrees), degrees, n, correlation)
+        return LevelEstimate(math.fsum(means) / len(means), len(means), noise)
 
     @property
     def p(self) -> float:

@@ -124,7 +124,7 @@ def find_level(means: Sequence[float]) -> Level:
     """
     if len(means) == 0:
         return Level(means=(), squares=0.0, degrees=0)
-    levels = _split_levels(means)
+    levels = split_levels(means)
     squares = math.fsum(map(_sum_squares, levels))
     return Level(means=tuple(levels[0]), squares=squares, degrees=len(means) - len(levels))
 
@@ -135,7 +135,8 @@ def _sum_squares(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values)
 
 
-def _split_levels(means: Sequence[float]) -> list[Sequence[float]]:
+def split_levels(means: Sequence[float]) -> list[Sequence[float]]:
+    """The stretches of a history between its shifts."""
     n = len(means)
     if n < MIN_SPLIT:
         return [means]
@@ -154,7 +155,7 @@ def _split_levels(means: Sequence[float]) -> list[Sequence[float]]:
     if p * (n - 1) >= SPLIT_P:
         return [means]
 
-    return _split_levels(means[: best + 1]) + _split_levels(means[best + 1 :])
+    return split_levels(means[: best + 1]) + split_levels(means[best + 1 :])
 
 
 def session_interval(

@@ -62,7 +62,7 @@ from reports.trends.messages import (
 )
 
 ALGORITHM: Final = "three keys, levels of sessions 1, Bonferroni and Holm"
-VERSION: Final = 6  # changes with any rule that could change a verdict
+VERSION: Final = 7  # changes with any rule that could change a verdict
 # An interval that ends at the threshold itself excludes a loss beyond it.
 _ROUNDING: Final = 1e-12
 SCREENING_P: Final = 0.05  # one-sided, for each metric

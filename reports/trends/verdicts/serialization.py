@@ -29,7 +29,7 @@ def describe_verdict(schema: dict[str, Any]) -> None:
             "pending": False,
             "since": "3f2a91c",
             "algorithm": "three keys, levels of sessions 1, Bonferroni and Holm",
-            "algorithm_version": 6,
+            "algorithm_version": VERSION,
         }
     ]
 
