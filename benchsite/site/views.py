@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from functools import partial
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Avg, Count, DurationField, Exists, ExpressionWrapper, F, OuterRef, Q
+from django.db.models import Avg, Count, DurationField, Exists, ExpressionWrapper, F, Max, OuterRef, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -19,7 +18,6 @@ from benchsite.accounts.tokens import live_tokens
 from benchsite.core import documents, glossary as terms
 from benchsite.core.responses import part_template
 from benchsite.rest.limits import used_uploads
-from reports.compare.queries import outlines
 from reports.compare.queries.run_pair import COUNTS
 from reports.compare.queries.sweep_selection import find_latest_study
 from reports.compare.selection import Selection
@@ -82,6 +80,7 @@ def build_home_context(team: Team) -> dict[str, object]:
         "more_generators": len(fleet) - len(generators),
         "health": health(fleet),
         "matrices": matrices,
+        "sweeps": latest_sweeps(),
         "first_use": not matrices,
         "has_cluster": Cluster.objects.exists(),
         "has_database": Database.objects.exists(),
@@ -148,18 +147,16 @@ def latest_sweeps() -> tuple[Sweep, ...]:
             newest.setdefault(sweep_id)
 
     has_point = Exists(Run.objects.filter(COUNTS, sweep=OuterRef("pk")))
-    rows = Sweep.objects.filter(pk__in=newest).select_related("matrix").annotate(has_point=has_point).in_bulk()
+    sweeps = Sweep.objects.filter(pk__in=newest).select_related("matrix").annotate(has_point=has_point)
+    rows = sweeps.annotate(last_at=Max("runs__finished_at"), commit=Max("runs__commit")).in_bulk()
     by_age = [rows[key] for key in newest if key in rows]
     return tuple(sorted(by_age, key=lambda sweep: not sweep.has_point)[:LATEST])
 
 
 @team_required("GET")
 def home(request: HttpRequest) -> HttpResponse:
-    sweeps = latest_sweeps()
     context = {
         "home": build_home_context(get_team(request)),
-        "sweeps": sweeps,
-        "curves": partial(outlines, sweeps),  # which the part that is fetched again and again does not show
         "may_describe": may_edit(request, None),
     }
     return render(request, part_template(request, "benchsite/home"), context)
