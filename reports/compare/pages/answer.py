@@ -89,6 +89,7 @@ class Finding:
     loss_s: float | None = None  # what the first side may lose at a power cut at worst; None: any, or unknown
     workload: str = ""  # where the comparison has several
     limit: Doubt | None = None  # why VALUES are all that can be stated
+    comparison: Comparison | None = None  # of the first side with the second one, with its verdict
 
     @property
     def share(self) -> float:
@@ -172,12 +173,32 @@ def find_answer(curves: Sequence[Curve], judging: Judging | None, *, table: Agai
 
 
 def find_differing_pair(answer: Answer, table: Against | None) -> tuple[UUID, UUID] | None:
-    """The two sweeps of the first finding, the reference or the slower one first; None where it is about one."""
+    """The sweeps of the first finding, the reference of the two first; None where it is about one."""
     sides = answer.findings[0].sides[:2]
     if table is None or len(sides) < 2:
         return None
-    first, second = sorted(sides, key=lambda side: (side.sweep_id != table.baseline.sweep_id, side.ops_s))
+    second, first = sorted(sides, key=lambda side: side.sweep_id == table.baseline.sweep_id)
     return first.sweep_id, second.sweep_id
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdict:
+    """What a comparison says of one side against another."""
+
+    comparison: Comparison | None  # None: there is no ratio
+    stops: Sequence[str] = ()  # why they may not be compared
+
+
+def find_pair_verdict(answer: Answer, table: Against, first: UUID, second: UUID) -> PairVerdict | None:
+    """That of the second side against the first, in the table or the findings; None where neither compares them so."""
+    if table.baseline.sweep_id == first:
+        row = next(row for row in table.rows if row.curve.sweep_id == second)
+        stops = row.gate.stops if row.gate and row.refused else ()
+        return PairVerdict(row.ratios[0].comparison if row.ratios else None, stops)
+    for finding in answer.findings:
+        if finding.comparison and [side.sweep_id for side in finding.sides] == [second, first]:
+            return PairVerdict(finding.comparison)
+    return None
 
 
 def _findings(curves: Sequence[Curve], judging: Judging | None, table: Against | None) -> Iterator[Finding]:
@@ -219,8 +240,9 @@ def _findings_of_workload(
             interval = _cost_interval(verdict)
         limit = Doubt.FEW_RUNS if code in (Code.VALUES, Code.SINGLE) else None
         if code is Code.SINGLE and first is choose_baseline([c for c in curves if c is first or c is second], None):
-            sides, value = sides[::-1], 1 / value
-        yield Finding(code, sides, value, interval, loss_s, workload, limit)
+            yield Finding(code, sides[::-1], 1 / value, interval, loss_s, workload, limit)
+            continue
+        yield Finding(code, sides, value, interval, loss_s, workload, limit, verdict)
 
     paired = {curve.sweep_id for first, second, _ in pairs for curve in (first, second)}
     rest = [curve for curve in curves if curve.sweep_id not in paired]

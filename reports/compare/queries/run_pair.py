@@ -12,11 +12,10 @@ from reports.compare.curves import Curve
 from reports.compare.queries.curves import run_curve, run_points
 from runs.checks import CheckResult, Severity
 from runs.checks.spec_facts import side_facts
-from runs.models import ClientRun, Finding, MeasurementSet, Run, Status, Sweep, Verdict
+from runs.models import ClientRun, Finding, MeasurementSet, Run, Status, Verdict
 from runs.queue.spec import RunSpec
 
 MAX_OTHERS: Final = 20  # runs of one kind that the menu offers
-MAX_SIBLINGS: Final = 60  # sweeps of the plan that the menu offers
 COUNTS: Final = Q(status=Status.SUCCEEDED, throughput_ops_s__gt=0, excluded_reason="", is_bracket=False) & (
     ~Q(verdict=Verdict.REJECT) | ~Q(verdict_override="")
 )
@@ -106,15 +105,6 @@ def find_comparable_runs(run: Run) -> list[Run]:
         ]
 
     return same + swept
-
-
-def find_siblings(sweeps: Sequence[Sweep]) -> list[Sweep]:
-    """The other sweeps of the plans of these, of the same phase."""
-    plans = {sweep.matrix_id for sweep in sweeps if sweep.matrix_id}
-    if not plans:
-        return []
-    rows = Sweep.objects.filter(matrix__in=plans, phase__in={sweep.phase for sweep in sweeps})
-    return list(rows.exclude(pk__in=[sweep.pk for sweep in sweeps]).order_by("name", "pk")[:MAX_SIBLINGS])
 
 
 def _far(run: Run, other: Run) -> tuple[int, int, int]:

@@ -416,6 +416,8 @@ def build_context(
         "sides": table_rows(curves, equal, table, state.select_visible(curves)),
         "findings": list(map(sentence, answer.findings)),
         "certainty": certainty(answer),
+        # That of its matrix is what the page of a pair asks for by itself.
+        "why_state": "" if state == Selection(matrix=state.matrix) else state.query().replace("?", "&", 1),
         "differing_pair": find_differing_pair(answer, table),
         "conditions": conditions(curves, selection.kind_for(curves), table),
         "permalink": compare_url + state.query(),

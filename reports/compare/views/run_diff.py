@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 
+from benchsite.accounts.models import Team
 from benchsite.accounts.permissions import get_team, team_required
 from benchsite.core import formatting
 from reports.compare.analysis.causes import RunPair, causes
@@ -18,25 +19,29 @@ from reports.compare.analysis.comparability import gate, implied_axes
 from reports.compare.analysis.looks import Look
 from reports.compare.analysis.repeat_comparison import Comparison, Outcome, compare_values, not_comparable
 from reports.compare.analysis.run_sides import RunSide
-from reports.compare.curves import Curve, Operation, Point, collect_measured, in_order
+from reports.compare.curves import Curve, Operation, Point, collect_measured
 from reports.compare.figures.captions import KIND_SAYS
 from reports.compare.figures.theme import get_labels
 from reports.compare.messages import BUSIEST_GENERATOR_CPU, LOADS_DIFFER
+from reports.compare.pages.answer import PairVerdict, find_pair_verdict
 from reports.compare.pages.baseline_ratios import extended, throughput_ratio
+from reports.compare.pages.equal_load import build_equal_load
 from reports.compare.pages.planned_steps import measure_steps
 from reports.compare.queries import (
-    curves,
+    chosen as choose_sweeps,
     find_comparable_runs,
     get_profile,
     run_at_ceiling,
     run_sides,
     session_spreads,
 )
-from reports.compare.queries.run_pair import find_siblings, runs_with_matrix
+from reports.compare.queries.run_pair import runs_with_matrix
+from reports.compare.selection import LOAD, Selection
+from reports.compare.views.compare import judge, selection_in
 from reports.trends.analysis.sessions import SessionSpread, largest_spread
 from runs.checks import Profile, judge_pair
 from runs.identifiers import parse_uuid
-from runs.models import Run, Sweep
+from runs.models import Phase, Run, Sweep
 
 STATISTICS: Final = (("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99"), ("p999", "p99.9"))
 
@@ -48,24 +53,28 @@ def why_page(
     profile: Profile,
     *,
     ceilings: Sequence[Curve] | None,
+    verdict: PairVerdict | None = None,
     siblings: Sequence[Curve] = (),
     labels: Mapping[uuid.UUID, str],
 ) -> dict[str, object]:
-    """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep, `siblings` the other
-    sweeps of their plan.
+    """`ceilings` are the curves of both sides where each run stands for the ceiling of its sweep, with the `verdict` of
+    the page that compares them; `siblings` are its other sides.
     """
     floor = largest_spread((side.spec["cluster"]["name"] for side in (a, b)), floors)
     spread = floor
     if a.curve.same_session(b.curve):
         spread = None
-    if ceilings:
+    if ceilings and verdict:
         ratio = throughput_ratio(ceilings[1], ceilings[0], spread, names=(("B", "B's"), ("A", "A's")))
-        comparison = ratio.comparison or replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
+        without_ratio = replace(compare_values((), (), higher_is_better=True), reason=f"{ratio.why}.")
+        comparison = verdict.comparison or ratio.comparison or without_ratio
+        stops = verdict.stops
     else:
         ratio = None
         comparison = _of_rungs(a, b, spread)
+        stops = _stops(a, b, profile)
 
-    if stops := _stops(a, b, profile, ceilings):
+    if stops:
         comparison = not_comparable(comparison, stops)
     sides = RunPair(a, b)
     throughputs = [side.point.throughput_ops_s.geomean if side.point else None for side in (a, b)]
@@ -129,17 +138,13 @@ def _of_rungs(a: RunSide, b: RunSide, spread: SessionSpread | None) -> Compariso
     return extended(comparison, b.curve, a.curve)
 
 
-def _stops(a: RunSide, b: RunSide, profile: Profile, ceilings: Sequence[Curve] | None) -> list[str]:
-    """Why they may not be compared, by the gate of the compare page; two runs under different loads never may be."""
+def _stops(a: RunSide, b: RunSide, profile: Profile) -> list[str]:
+    """Why two runs may not be compared, by the gate of the compare page; under different loads they never may be."""
     loads: list[str] = []
-    if ceilings:
-        first, second = ceilings
-    else:
-        texts = [_load(side) for side in (a, b)]
-        if texts[0] != texts[1]:
-            loads = [LOADS_DIFFER.format(a=texts[0], b=texts[1])]
-        first, second = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
-
+    texts = [_load(side) for side in (a, b)]
+    if texts[0] != texts[1]:
+        loads = [LOADS_DIFFER.format(a=texts[0], b=texts[1])]
+    first, second = replace(a.curve, rungs=()), replace(b.curve, rungs=())  # Their one rung is that load.
     findings = judge_pair(a.facts, b.facts, profile)
     return loads + list(gate(first, second, findings, implied_axes((first, second)), declared=False).stops)
 
@@ -221,28 +226,55 @@ def why(request: HttpRequest) -> HttpResponseBase:
     labels = get_labels(sweeps)
     context: dict[str, object] = {"chosen": chosen, "labels": labels}
     if chosen.get("b"):
+        team = get_team(request)
         sides = run_sides(chosen["a"], chosen["b"])
-        floors = session_spreads(get_team(request), [side.spec["cluster"]["name"] for side in sides])
-        profile = get_profile(get_team(request), [side.curve for side in sides])
-        ceilings = chosen["ceilings"]
-        siblings = [curve for curve in sweeps if curve not in (ceilings or ())]
-        context["page"] = why_page(*sides, floors, profile, ceilings=ceilings, siblings=siblings, labels=labels)
+        clusters = {curve.setup.cluster_name for curve in sweeps} | {side.spec["cluster"]["name"] for side in sides}
+        floors = session_spreads(team, sorted(clusters))
+        profile = get_profile(team, [side.curve for side in sides])
+        ceilings, verdict = chosen["ceilings"], None
         context["swapped"] = address(chosen["b"].pk, chosen["a"].pk)
         if ceilings:
-            context["swapped"] = address(ceilings[1].sweep_id, ceilings[0].sweep_id)
+            verdict, selection = find_verdict(team, chosen["selection"], chosen["compared"], floors, ceilings)
+            context["compare_url"] = reverse("compare") + selection.query()
+            context["carried"] = carried = chosen["selection"].pairs()
+            context["swapped"] = address(ceilings[1].sweep_id, ceilings[0].sweep_id, carried)
+        siblings = [curve for curve in sweeps if curve not in (ceilings or ())]
+        context["page"] = why_page(
+            *sides, floors, profile, ceilings=ceilings, verdict=verdict, siblings=siblings, labels=labels
+        )
     return render(request, "reports/why.html", context)
 
 
-def address(a: uuid.UUID, b: uuid.UUID) -> str:
-    return f"{reverse('why')}?{urlencode({'a': a, 'b': b})}"
+def find_verdict(
+    team: Team,
+    selection: Selection,
+    curves: Sequence[Curve],
+    floors: Mapping[str, SessionSpread],
+    ceilings: Sequence[Curve],
+) -> tuple[PairVerdict, Selection]:
+    """What Compare says of the second side against the first, and with which selection: where it compares them with
+    another side, the one that has the first as reference.
+    """
+    first, second = (curve.sweep_id for curve in ceilings)
+    verdict = None
+    for choice in (selection, replace(selection, baseline=first)):
+        answer, table = judge(team, choice, curves, floors, build_equal_load(choice, curves))
+        verdict = find_pair_verdict(answer, table, first, second) if table else None
+        if verdict:
+            break
+    return verdict or PairVerdict(None), choice
+
+
+def address(a: uuid.UUID, b: uuid.UUID, carried: Sequence[tuple[str, str]] = ()) -> str:
+    return f"{reverse('why')}?{urlencode([('a', a), ('b', b), *carried])}"
 
 
 def choose_runs(request: HttpRequest) -> dict[str, Any]:
     """The runs `a` and `b` that the address names, or the `problem` with it.
 
     For a missing run, the run before it or the nearest one of its sweep (`by_itself`, of the `others`); for a missing
-    sweep, the next one of the plan. Where it names sweeps, `ceilings` are the two, and `sweeps` all of the plan. 404
-    for an id that is not the team's.
+    sweep, the next one of the plan. Where it names sweeps, `ceilings` are the two, `sweeps` those that may take their
+    place, and `selection` and `compared` what Compare compares them with. 404 for an id that is not the team's.
     """
     texts = [text for name in ("a", "b") if (text := request.GET.get(name, "").strip())]
     ids = [parse_uuid(text) for text in texts]
@@ -251,7 +283,8 @@ def choose_runs(request: HttpRequest) -> dict[str, Any]:
     if None in ids:
         return {"problem": f"“{texts[ids.index(None)][:60]}” is no run and no sweep."}
 
-    runs, curves, sweeps = _find_runs(request, [pk for pk in ids if pk])
+    runs, curves, (selection, compared) = _find_runs(request, [pk for pk in ids if pk])
+    sweeps = [curve for curve in compared if curve.ceiling]
     if None in runs:
         return {"problem": _describe_lack(curves[runs.index(None)]), "sweeps": sweeps}
 
@@ -270,6 +303,8 @@ def choose_runs(request: HttpRequest) -> dict[str, Any]:
         "b": b,
         "others": others,
         "sweeps": sweeps,
+        "selection": selection,
+        "compared": compared,
         "ceilings": curves if at_ceilings else None,
         "at_ceilings": at_ceilings,
         "by_itself": not rest,
@@ -279,10 +314,10 @@ def choose_runs(request: HttpRequest) -> dict[str, Any]:
 
 def _find_runs(
     request: HttpRequest, ids: Sequence[uuid.UUID]
-) -> tuple[list[Run | None], list[Curve | None], list[Curve]]:
-    """The run of each id, the curve at whose ceiling it is where the id is a sweep's, and the sweeps to choose from.
+) -> tuple[list[Run | None], list[Curve | None], tuple[Selection, Sequence[Curve]]]:
+    """The run of each id, the curve at whose ceiling it is where the id is a sweep's, and the comparison of the sweeps.
 
-    Ids that are no run's are looked up as curves, together. A sweep alone gets the next one of its plan beside it.
+    A sweep alone gets the next one of the comparison beside it.
     """
     team = get_team(request)
     runs = {run.pk: run for run in runs_with_matrix().filter(pk__in=ids)}
@@ -290,16 +325,29 @@ def _find_runs(
     rows = Sweep.objects.in_bulk(others)
     if set(ids) - set(runs) - set(rows):
         raise Http404
-    plan = []
-    if rows:
-        plan = list(curves([*rows.values(), *find_siblings(list(rows.values()))]))
-    by_sweep = {curve.sweep_id: curve for curve in plan}
-    offered = in_order([curve for curve in plan if curve.ceiling])
+    compared = find_comparison(request, list(rows.values())) if rows else (Selection(), ())
+    by_sweep = {curve.sweep_id: curve for curve in compared[1]}
     if len(ids) == 1 and rows:
-        ids = [*ids, *[curve.sweep_id for curve in offered if curve.sweep_id not in rows][:1]]
+        ids = [*ids, *[pk for pk, curve in by_sweep.items() if curve.ceiling and pk not in rows][:1]]
     sides = [by_sweep.get(pk) for pk in ids]
     chosen = [run_at_ceiling(curve, team.pk) if curve else runs[pk] for pk, curve in zip(ids, sides, strict=True)]
-    return chosen, sides, offered
+    return chosen, sides, compared
+
+
+def find_comparison(request: HttpRequest, sweeps: Sequence[Sweep]) -> tuple[Selection, Sequence[Curve]]:
+    """That of the address; where it lacks one of these sweeps, that of their plan, else that of them alone."""
+    keys = tuple(sorted((sweep.pk for sweep in sweeps), key=str))
+    selections = [Selection(sweeps=keys)]
+    plans = {(sweep.matrix_id, sweep.phase) for sweep in sweeps}
+    matrix_id, phase = next(iter(plans))
+    if matrix_id and len(plans) == 1:
+        selections.insert(0, Selection(matrix=str(matrix_id), phase=LOAD if phase == Phase.LOAD else ""))
+    named = selection_in(request)
+    if named.query():
+        selections.insert(0, named)
+    choices = ((selection, choose_sweeps(get_team(request), selection)) for selection in selections)
+    selection, choice = next(pair for pair in choices if {sweep.pk for sweep in pair[1].sweeps}.issuperset(keys))
+    return selection, choice.curves
 
 
 def _describe_lack(curve: Curve | None) -> str:
