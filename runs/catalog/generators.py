@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
 from benchsite.accounts.models import Team
-from runs.models import ClientRun, LoadGenerator, Machine, Run
+from runs.models import ClientRun, LoadGenerator, Machine, Matrix, Run
 from runs.queue.bindings import Capacity
 from runs.queue.reasons import Reason
 from runs.timeouts import CLIENT_SILENT_AFTER, CLIENT_UNCLAIMED_AFTER, GENERATOR_SILENT_AFTER
@@ -56,6 +56,14 @@ def get_generators(team: Team) -> QuerySet[LoadGenerator]:
         ~Q(pk__in=generators.values("loadgenerator")) | Q(pk__in=generators.filter(team=team).values("loadgenerator")),
         ~Q(machine__in=machines.values("machine")) | Q(machine__in=machines.filter(team=team).values("machine")),
     )
+
+
+def find_elsewhere(matrix: Matrix) -> QuerySet[LoadGenerator]:
+    """Usable load generators on machines without servers or clients of the plan."""
+    servers = Q(nodes__cluster__databases__in=matrix.entries.values("database"))
+    clients = Q(load_generators__in=matrix.load_generators.all())
+    busy = Machine.objects.filter(servers | clients)
+    return get_generators(matrix.team).exclude(Q(machine__in=busy) | Q(pk__in=unusable()))
 
 
 def waited_for_in_vain(runs: Iterable[UUID]) -> dict[UUID, list[str]]:

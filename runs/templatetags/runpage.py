@@ -3,15 +3,17 @@ that may be bounds."""
 
 from collections.abc import Iterable, Mapping
 from typing import cast
+from uuid import UUID
 
 from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from benchsite.core import formatting
+from runs.catalog.generators import find_elsewhere
 from runs.checks.facts import fact
 from runs.checks.spec_facts import get_key_shares
-from runs.models import Measurement, Run, RunEvent, Stage
+from runs.models import Matrix, Measurement, Run, RunEvent, Stage
 from runs.queue.spec import RunSpec, describe_window
 from runs.queue.spec_corrections import REPLACED, list_lasting_changes
 from runs.ycsb.key_shares import KeyShares
@@ -48,6 +50,12 @@ def lasting_changes(run: Run) -> list[str]:
 def replacement(run: Run) -> str:
     """The key of the matrix that measures its point anew; empty where there is none."""
     return run.events.filter(kind=REPLACED).values_list("new", flat=True).last() or ""
+
+
+@register.filter
+def has_clients_elsewhere(matrix_id: UUID | str) -> bool:
+    """Whether its clients can run on a machine that has no part in its plan yet."""
+    return find_elsewhere(Matrix.objects.get(pk=matrix_id)).exists()
 
 
 @register.filter

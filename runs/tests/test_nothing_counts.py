@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from runs.models import Run
 from runs.models.run import Status
-from runs.tests.factories import make_run, make_sweep
+from runs.tests.factories import make_load_generator, make_machine, make_run, make_sweep
 from runs.tests.pages import get_text
 
 pytestmark = pytest.mark.django_db
@@ -28,6 +28,18 @@ def test_page_states_why_nothing_counts(client_in, rejected):
     assert "No point of this matrix counts" not in page
     assert "1 run does not count" in page and "Other processes" in page
     assert "shows what it measured" in " ".join(page.split()) and "Measure it again" in page
+
+
+def test_offers_clients_elsewhere_where_another_machine_has_some(client_in, rejected):
+    rejected.matrix.load_generators.add(make_load_generator(machine=make_machine()))
+    pages = [reverse("matrix", args=[rejected.matrix_id]), f"{reverse('compare')}?v=1&matrix={rejected.matrix_id}"]
+    for address in pages:
+        page = get_text(client_in.get(address))
+        assert "Accept for this matrix" in page and "clients on another machine" not in page
+
+    make_load_generator(machine=make_machine())
+    for address in pages:
+        assert "clients on another machine" in get_text(client_in.get(address))
 
 
 def test_rejections_are_named_until_their_runs_are_repeated(client_in, rejected):

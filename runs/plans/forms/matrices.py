@@ -8,14 +8,14 @@ from typing import Any, Final
 
 from django import forms
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import QueryDict
 
 from benchsite.accounts.models import Team, User
 from runs.catalog import GO_FLAVOUR, Durability, Mode, System, load_catalog
 from runs.catalog.forms.generators import GeneratorsForm
-from runs.catalog.generators import get_generators, unusable
-from runs.models import Database, LoadGenerator, Machine, Matrix, Purpose, Sweep, Workload
+from runs.catalog.generators import find_elsewhere, get_generators
+from runs.models import Database, LoadGenerator, Matrix, Purpose, Sweep, Workload
 from runs.plans import sizes
 from runs.plans.drafts import Draft, draft_matrix
 from runs.plans.faults import KINDS, Kind
@@ -197,11 +197,7 @@ class MatrixForm(GeneratorsForm):
 
     def _choose_elsewhere(self, source: Matrix) -> dict[str, Any]:
         """The load generators on machines without servers or clients of the plan, where there are any."""
-        servers = Q(nodes__cluster__databases__in=source.entries.values("database"))
-        clients = Q(load_generators__in=source.load_generators.all())
-        busy = Machine.objects.filter(servers | clients)
-        elsewhere = generators_for(self.team).exclude(Q(machine__in=busy) | Q(pk__in=unusable()))
-        load_generators = [str(pk) for pk in elsewhere.values_list("pk", flat=True)]
+        load_generators = [str(pk) for pk in find_elsewhere(source).values_list("pk", flat=True)]
         if not load_generators:
             return {}
         return {"load_generators": load_generators, "generator_counts": []}
