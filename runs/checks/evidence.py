@@ -2,12 +2,13 @@
 data, V39 inserted records.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from benchsite.core.formatting import counted, duration, grouped, percent
 from runs.checks.check import Outcome, check, not_assessed, sentence
 from runs.checks.default_thresholds import Profile
-from runs.checks.facts import RunFacts
+from runs.checks.facts import ClientFacts, RunFacts
 from runs.checks.messages import (
     CLIENTS_MISSING,
     NO_OPERATION_STATED,
@@ -15,12 +16,15 @@ from runs.checks.messages import (
     NO_SUCCESS,
     OUTPUT_BREAKS_OFF,
     RECORDS_INSERTED,
+    WINDOW_UNCUT,
 )
 from runs.checks.results import Severity, find_worst, graded
 from runs.ycsb.numbers import added
 from runs.ycsb.summary_counts import SUCCESSES
 
 NOT_FOUND = "NOT_FOUND"
+# How many times as long as the window, or as short, the intervals may be that a client counts in it.
+MAX_UNCUT: Final = 2.0
 
 
 @check(
@@ -32,7 +36,8 @@ def evidence_of_success(facts: RunFacts, profile: Profile) -> Outcome:
 
     Formula: all clients merged; operations that succeeded; a successful return code; whole output; the planned
         window there
-    Rejects: anything missing, or less than {window_least} of the window
+    Rejects: anything missing, less than {window_least} of the window, or intervals of a client in the window that are
+        together twice as long as it, or half as long
     Not assessed without: a count or a return code. Output of a format without return codes: info
     """
     complaints = list(_find_gaps(facts))
@@ -91,8 +96,22 @@ def _find_gaps(facts: RunFacts) -> Iterator[str]:
     broken = [client.number for client in facts.clients if client.truncated and client.number not in silent]
     if broken:
         yield OUTPUT_BREAKS_OFF.format(clients=", ".join(map(str, broken)))
+    if facts.phase != "load" and facts.window_asked_s and facts.window_s:
+        yield from _find_uncut(facts.clients, facts.window_s)
     if facts.phase == "load" and facts.recordcount is not None and (facts.ok_operations or 0) < facts.recordcount:
         yield RECORDS_INSERTED.format(inserted=grouped(facts.ok_operations or 0), records=grouped(facts.recordcount))
+
+
+def _find_uncut(clients: Sequence[ClientFacts], window_s: float) -> Iterator[str]:
+    """Clients whose counts are not those of the window: a starved client writes its interval seconds too late."""
+    for client in clients:
+        if client.started_s is None or client.ended_s is None or client.covered_s <= 0:
+            continue
+        expected_s = min(window_s, client.ended_s - client.started_s)
+        if client.covered_s > MAX_UNCUT * window_s or client.covered_s * MAX_UNCUT < expected_s:
+            yield WINDOW_UNCUT.format(
+                client=client.number, covered=duration(client.covered_s), window=duration(window_s)
+            )
 
 
 def _tells_success(facts: RunFacts) -> bool:

@@ -56,6 +56,7 @@ CLIENTS_MISSING = "only {merged} of {expected} could be merged{names}"
 NO_SUCCESS = "not a single operation succeeded"
 NO_RETURN_CODE = "no summary tells of a successful return code"
 NO_OPERATION_STATED = "the summary of client {clients} states no operation"
+WINDOW_UNCUT = "client {client} counted {covered} for a window of {window}, as it got no processor to count each second"
 OUTPUT_BREAKS_OFF = "the output of client {clients} breaks off"
 RECORDS_INSERTED = "{inserted} of {records} records were inserted"
 
