@@ -108,6 +108,7 @@ def threshold_edit(request: HttpRequest, name: str) -> HttpResponse:
         "form": form,
         "overrides": [(row, shown(name, row.value)) for row in stored],
         "defaults": _defaults(name),
+        "limits": _limits(about.check_id),
     }
     return render(request, "runs/thresholds/form.html", context, status=form_status(form))
 
@@ -118,6 +119,15 @@ def _defaults(name: str) -> dict[str, list[str]]:
     for slug, label in Purpose.choices:
         default = shown(name, getattr(profile(slug), name))
         purposes[default].append(str(label))
+    return dict(purposes)
+
+
+def _limits(check_id: str) -> dict[str, list[str]]:
+    """What the check says at most, with the purposes under which it does; without those that do not limit it."""
+    purposes: defaultdict[str, list[str]] = defaultdict(list)
+    for slug, label in Purpose.choices:
+        if check_id in profile(slug).at_most:
+            purposes[profile(slug).at_most[check_id]].append(str(label))
     return dict(purposes)
 
 

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from benchsite.core import formatting
 from runs.catalog.generators import find_elsewhere
+from runs.checks.default_thresholds import PROFILES
 from runs.checks.facts import fact
 from runs.checks.spec_facts import get_key_shares
 from runs.models import Matrix, Measurement, Run, RunEvent, Stage
@@ -38,6 +39,12 @@ FORMATS = {
     "ycsb-c": "YCSB-C",
     "properties": "client properties",
 }
+
+
+@register.filter
+def most_severe(check_id: str, purpose: str) -> str:
+    """What the check says at most under the purpose; empty where its limits alone decide."""
+    return PROFILES[purpose].at_most.get(check_id, "")
 
 
 @register.filter

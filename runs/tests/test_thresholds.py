@@ -7,7 +7,7 @@ from benchsite.accounts.models import Role
 from runs.checks import THRESHOLDS, profile
 from runs.checks.team_thresholds import ThresholdRefused, get_thresholds, replace_threshold, restore_default
 from runs.models import ThresholdOverride
-from runs.tests.factories import make_team
+from runs.tests.factories import finding, make_run, make_sweep, make_team
 from runs.tests.world import browser
 
 pytestmark = pytest.mark.django_db
@@ -99,6 +99,22 @@ def test_an_admin_changes_one_on_its_page_and_takes_it_back(team):
     assert "Connecting takes long here." not in client.get("/thresholds/").content.decode()
     assert client.post(address, {"restore": "tuning"}).status_code == 302
     assert get_thresholds(team, "tuning") == profile("tuning")
+
+
+def test_pages_say_what_a_check_says_at_most_under_a_purpose(team):
+    client = browser(team, Role.ADMIN)
+    assert "V05: info at most" in " ".join(client.get("/thresholds/?purpose=demo").content.decode().split())
+    assert "V05: warn at most" in " ".join(client.get("/thresholds/?purpose=tuning").content.decode().split())
+    assert "at most<" not in client.get("/thresholds/").content.decode()
+    form = client.get(reverse("threshold-edit", args=["duration_reject_s"])).content.decode()
+    assert "Under smoke, demo the check says info at most. Under tuning the check says warn at most." in form
+
+    for purpose, expected in (("demo", "30 s; info at most (demo)"), ("measured", "30 s</td>")):
+        sweep = make_sweep(team=team, purpose=purpose)
+        run = make_run(sweep, findings=[finding("V05", "info", threshold="30 s")])
+        page = " ".join(client.get(reverse("run", args=[run.pk])).content.decode().split())
+        assert expected in page, purpose
+        assert (f'href="/thresholds/?purpose={purpose}"' in page) == (purpose == "demo")
 
 
 def test_what_is_wrong_in_the_form_is_said_beside_it(team):
