@@ -1,5 +1,6 @@
 """Version against version: commits, branches and weeks from menus and from an address, test by test."""
 
+import re
 from statistics import geometric_mean
 
 import pytest
@@ -18,7 +19,7 @@ from reports.trends.queries.histories import history_lines
 from reports.trends.queries.history import follow
 from reports.trends.verdicts.baseline_selection import verdict_of_run
 from runs.models import Run, Sweep
-from runs.tests.factories import make_sweep
+from runs.tests.factories import make_sweep, measurement
 from runs.tests.pages import get_text
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -211,6 +212,26 @@ def test_versions_alike_say_which_difference_would_not_show(client_in, team):
     response, ((_, document),) = get_rows(client_in, base="aaaa0001", new="aaaa0002")
     assert document.headline.startswith("No difference found in throughput")
     assert "would not show." in get_text(response)
+
+
+def test_share_that_would_not_show_names_its_metric(client_in, team):
+    """Below it stands that of throughput, which is another one."""
+    test = make_test(team)
+    for commit, level in (("aaaa0001", 1000.0), ("aaaa0002", 1001.0)):
+        for repeat, noise in enumerate((0.93, 1.07, 1.0)):
+            reads = [measurement("READ", 500.0 * (3 * noise - 2))]
+            commit_runs(test, commit, level * noise, days_ago=3 - repeat, repeats=1, measurements=reads)
+    _, ((_, document),) = get_rows(client_in, base="aaaa0001", new="aaaa0002")
+    throughput, share = document.metrics[0].reason, re.search(r"one under (\S+ %) of READ", document.headline)
+    assert document.metrics[0].state == "inconclusive" and "would not show" in throughput
+    assert share and f"under {share[1]}" not in throughput
+
+
+def test_commit_against_itself_passes_nothing(client_in, measured):
+    """The newest commit of a branch is that commit."""
+    for base in ("aaaa0013", "branch:main"):
+        response, ((_, document),) = get_rows(client_in, base=base, new="aaaa0013")
+        assert document.verdict == "inconclusive" and "both sides are the same runs" in get_text(response)
 
 
 def test_unknown_side_is_named(client_in, measured):

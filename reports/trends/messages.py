@@ -10,6 +10,8 @@ REGRESSION = "Regression: {changes}."
 IMPROVEMENT = "Improvement: {changes}."
 WORSE_AND_BETTER = "Mixed: worse {worse}, better {better}."
 NO_DIFFERENCE_IN = "No difference found in {metrics}; one under {share} would not show."
+# Of several metrics with shares of their own the largest is named with its metric.
+SHARE_OF = "{share} of {metric}"
 NO_LOSS = "Pass: no loss in {metrics}."
 LOSS_ACCEPTED = "Pass, loss accepted: {changes}."
 ONLY_ALIKE = "Only runs of equal environments are judged; the ratios are for orientation."
@@ -43,6 +45,7 @@ RUNS_OF_WEEK = (
 
 # --- verdicts/verdict.py ---
 
+SAME_RUNS = "Not judged: both sides are the same runs."
 NOT_EVERY_RUN_MEASURED = "not every run of the {side} side measured its {kind} times."
 TOO_FEW_OPERATIONS = "a run of the {side} side did it less than {limit} times."
 BETWEEN_TWO_VALUES = "of a run of the {side} side it is only known to lie between two values."

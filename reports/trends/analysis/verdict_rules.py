@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import partial
+from operator import itemgetter
 from typing import Final, Literal
 
 from benchsite.core.formatting import counted, enumerated, listed, plain_percent, significant
@@ -56,6 +57,7 @@ from reports.trends.messages import (
     ONE_SESSION_WORSE,
     ONLY_ALIKE,
     REGRESSION,
+    SHARE_OF,
     UNDECIDED,
     UNDECIDED_METRICS,
     WORSE_AND_BETTER,
@@ -383,13 +385,17 @@ def _get_unit(comparison: Comparison) -> str:
 
 def _describe_no_difference(judged: Sequence[MetricVerdict]) -> str:
     """What an inconclusive verdict found where none of its open metrics shows a difference; empty otherwise."""
-    comparisons = [judgement.comparison for judgement in judged if judgement.state is State.INCONCLUSIVE]
-    hidden = [comparison.hidden_difference for comparison in comparisons]
-    shares = [share for share in hidden if share]
+    undecided = [judgement for judgement in judged if judgement.state is State.INCONCLUSIVE]
+    hidden = {judgement.metric.name: judgement.comparison.hidden_difference for judgement in undecided}
+    shares = {name: share for name, share in hidden.items() if share}
     if not shares or len(shares) < len(hidden):
         return ""
     metrics = _name_metrics(judged, State.INCONCLUSIVE)
-    return NO_DIFFERENCE_IN.format(metrics=metrics, share=hidden_text(max(shares)))
+    name, largest = max(shares.items(), key=itemgetter(1))
+    share = hidden_text(largest)
+    if len(set(map(hidden_text, shares.values()))) > 1:
+        share = SHARE_OF.format(share=share, metric=name)
+    return NO_DIFFERENCE_IN.format(metrics=metrics, share=share)
 
 
 def _describe_change(judgement: MetricVerdict) -> str:

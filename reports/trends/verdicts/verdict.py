@@ -28,6 +28,7 @@ from reports.trends.messages import (
     NOT_EVERY_RUN_MEASURED,
     RUN_CLOSES_MATRIX,
     RUN_REJECTED,
+    SAME_RUNS,
     TOO_FEW_OPERATIONS,
 )
 from reports.trends.queries.baselines import MAX_HISTORY, get_hardware, measured_points
@@ -234,6 +235,8 @@ def compute_verdict(
     )
     if not new:
         return document
+    if set(new) == set(old):
+        return replace(document, verdict="inconclusive", reasons=(SAME_RUNS,))
 
     points = run_points([*new, *old]) if old else {}
     new_curves = {run: run_curve(run, points[run.pk]) for run in new if run.pk in points}
