@@ -14,6 +14,7 @@ from reports.compare.analysis.repeat_comparison import (
     interval_text,
     not_comparable,
 )
+from reports.compare.pages.baseline_ratios import Ratio
 from reports.trends.analysis.sessions import SessionSpread
 
 FAST = [405.1, 412.3, 409.0, 414.2, 408.4]
@@ -44,6 +45,12 @@ def test_a_small_difference_is_equivalent_however_certain():
     comparison = compare([100.0, 100.1, 99.9], [102.0, 102.1, 101.9])
     assert comparison.outcome is Outcome.EQUIVALENT and comparison.high < 1 and comparison.p < 0.05
     assert compare([100.0, 100.1, 99.9], [102.0, 102.1, 101.9], threshold=0.01).outcome is Outcome.SLOWER
+
+
+def test_wide_intervals_do_not_say_that_none_was_found():
+    comparison = compare([97.0, 103.0, 100.0], [99.0, 104.0, 97.0])
+    assert Ratio("throughput", comparison, "").hidden
+    assert not Ratio("throughput", replace(comparison, low=0.6, high=3.0), "").hidden
 
 
 def test_no_difference_found_states_what_would_not_show():

@@ -46,6 +46,8 @@ from runs.checks import Profile, SideFacts, judge_pair
 
 # Statistics that vary more from run to run than a mean or a throughput.
 TAILS = frozenset({"p95", "p99", "p999", "p9999", "max"})
+# Where larger differences would not show, "no difference found" would say too much.
+MAX_HIDDEN_DIFFERENCE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +106,14 @@ class Ratio:
 
     @property
     def hidden(self) -> str:
-        """The difference that would not show, where none was found: "6.4 %"; else empty."""
+        """The difference that would not show, where none was found: "6.4 %"; else empty, too where any would not."""
         comparison = self.comparison
-        if comparison and comparison.outcome is Outcome.INCONCLUSIVE and comparison.hidden_difference:
-            return hidden_text(comparison.hidden_difference)
-        return ""
+        if not comparison or comparison.outcome is not Outcome.INCONCLUSIVE:
+            return ""
+        difference = comparison.hidden_difference
+        if not difference or difference > MAX_HIDDEN_DIFFERENCE:
+            return ""
+        return hidden_text(difference)
 
     @property
     def counts(self) -> str:
