@@ -8,6 +8,7 @@ from benchsite.core.formatting import exact, grouped, latency, percent, throughp
 from runs.checks.check import Outcome, check, not_assessed
 from runs.checks.default_thresholds import Profile
 from runs.checks.facts import RunFacts
+from runs.checks.messages import MORE_THAN
 from runs.checks.results import Severity
 from runs.ycsb.arrivals import expected_share
 from runs.ycsb.histogram import Histogram
@@ -19,6 +20,8 @@ MAX_CONSTANT_VARIATION: Final = 0.1
 SIGMAS: Final = 4.0
 # By so much a constant rate may be off: the window begins and ends within a second.
 CONSTANT_TOLERANCE: Final = 0.01
+# A larger shift says no more: dropped arrivals have a lag and no response, so lags may add up to more than responses.
+MAX_SHIFT_SHOWN: Final = 10.0
 
 
 @check(
@@ -46,11 +49,14 @@ def start_lag(facts: RunFacts, profile: Profile) -> Outcome | None:
     shift = compute_shift(lag, responses)
     response_us = _get_main_p99_us(responses)
     severity, crossed = find_crossed_limit(lag, responses, profile)
+    least = longer = percent(min(shift, MAX_SHIFT_SHOWN))
+    if shift > MAX_SHIFT_SHOWN:
+        longer = MORE_THAN.format(share=least)
     return Outcome(
         severity,
-        f"p99 {latency(lag_us)}, response p99 {latency(response_us)}, responses longer by {percent(shift)}",
+        f"p99 {latency(lag_us)}, response p99 {latency(response_us)}, responses longer by {longer}",
         f"Though threads were free, operations began late, one of a hundred by {latency(lag_us)} or more: response "
-        f"times are at least {percent(shift)} longer by the clients, not by the database.",
+        f"times are at least {least} longer by the clients, not by the database.",
         "Run the clients on machines, or on cores, that nothing else uses, or offer less with each of them.",
         limits=crossed,
         good="Operations began when they were due.",

@@ -22,6 +22,10 @@ THROUGHPUT_DIFFERS = "{printed_ops_s} ops/s are printed, and operations by run t
 STATUS_COVERAGE = "its status lines count {share} of an operation of its summary"
 STATUS_LINES_APART = "its status lines are {apart} apart, and its command line states {stated}"
 
+# --- arrivals.py ---
+
+MORE_THAN = "more than {share}"
+
 # --- clients.py ---
 
 MACHINE_OF_CLIENT = "the machine of client {number}"

@@ -76,6 +76,16 @@ def test_start_lag_states_the_limit_that_was_crossed(lag_us, response_us, limit)
     assert finding.threshold.replace("\u202f", " ") == limit
 
 
+@pytest.mark.parametrize(("lag_us", "longer"), [(5_400, "900 %"), (250_000, "more than 1000 %")])
+def test_lags_above_the_responses_make_no_giant_number(lag_us, longer):
+    """Dropped arrivals have a lag and no response."""
+    run = offered(WHOLE, lag_us=lag_us, response_us=6_000)
+    finding = next(result for result in judge_run(run, MEASURED) if result.check_id == "V36")
+    assert finding.severity == "reject"
+    assert finding.measured.replace("\u202f", " ").endswith(f"responses longer by {longer}")
+    assert f"at least {longer.removeprefix('more than ')} longer" in finding.message.replace("\u202f", " ")
+
+
 @pytest.mark.parametrize(("lag_us", "expected"), [(4000, "warn"), (6000, "reject")])
 def test_few_operations_that_are_late_shift_the_mean_little(lag_us, expected):
     """One of fifty is late by 4 ms, where responses take 10 ms: 1 %. By 6 ms it meets a queue."""
