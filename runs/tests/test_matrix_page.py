@@ -380,4 +380,5 @@ def test_names_what_checks_tell_of_an_own_server(client_in, sweep, team):
     Database.objects.filter(pk=entry.database.pk).update(version="7.2.4", system="redis")
     page = get_text(client_in.get(f"/matrices/{sweep.matrix.pk}/"))
     assert "Redis 7.2.4" in page and "mode off: " in page
-    assert "interference (V25) is not assessed" in page
+    # Without a name it is mostly found all the same, and V25 judges: only the runs can tell.
+    assert "their findings say whether interference (V25) was assessed" in page and "is not assessed" not in page
