@@ -196,10 +196,12 @@ def test_another_teams_matrix_is_not_shown(client_in, team):
 
 
 def test_all_matrices_leaves_out_demos_unless_selected(client_in, team):
-    study(team, name="A demonstration", purpose="demo")
+    matrix = study(team, name="A demonstration", purpose="demo")
     study(team, name="For real", purpose="measured", modes=("everysec",))
     assert "1 sweep<" in page(client_in, "?matrix=all")
     assert "2 sweeps<" in page(client_in, "?matrix=all&purpose=demo")
+    html = client_in.get(f"/matrices/{matrix.pk}/").content.decode()
+    assert "comparisons across matrices and sizing leave these points out unless asked for." in html
 
 
 def test_facets_narrow_what_is_shown(client_in, team):

@@ -238,7 +238,7 @@ class ImportForm(StatedTestForm):
     purpose = forms.ChoiceField(
         choices=list(PURPOSES.items()),
         initial=Purpose.MEASURED,
-        help_text="How strictly runs are judged; those of a demo stay out of comparisons unless asked for.",
+        help_text="How strictly runs are judged; comparisons across matrices and sizing leave out those of a demo.",
     )
     hardware = forms.CharField(
         required=False, max_length=2_000, widget=forms.Textarea(attrs={"rows": 2}),
