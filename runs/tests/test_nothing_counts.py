@@ -1,5 +1,7 @@
 """A matrix with points that do not count says why, and what mends it."""
 
+import re
+
 import pytest
 from django.urls import reverse
 
@@ -74,3 +76,6 @@ def test_accepted_points_count_by_their_reason(client_in, rejected):
     client_in.post(address, {"reason": "the laptop was idle"})
     rejected.refresh_from_db()
     assert rejected.verdict_override == "the laptop was idle" and rejected.counts_although_rejected
+    page = get_text(client_in.get(reverse("matrix", args=[rejected.matrix_id])))
+    assert "1 run: the laptop was idle" in page
+    assert re.search(r'<td class="num">\s*<span [^>]*>1.00k</span> <span class="chip">accepted</span></td>', page)

@@ -1,7 +1,7 @@
 """The page of a submitted matrix: a grid of sweeps x rungs that fills in, and how far it has come."""
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -63,6 +63,11 @@ class GridCell:
     def is_rejected(self) -> bool:
         """Whether its number is of rejected repeats alone."""
         return not self.counting and self.throughput_ops_s is not None
+
+    @property
+    def is_accepted(self) -> bool:
+        """Whether its number has repeats that a person counts although a check rejects them."""
+        return any(run.counts_although_rejected for run in self.counting)
 
     @property
     def throughput_ops_s(self) -> float | None:
@@ -137,6 +142,12 @@ class GridRow:
         """The highest throughput of the row so far that passed; the ceiling itself is the sweep page's business."""
         return max((c.passed_ops_s for c in self.cells if c and c.passed_ops_s is not None), default=None)
 
+    @property
+    def highest_accepted(self) -> float | None:
+        """The highest throughput of accepted points; None where it is not above `highest`."""
+        accepted = (cell.throughput_ops_s or 0.0 for cell in self.cells if cell and cell.is_accepted)
+        return max((value for value in accepted if value > (self.highest or 0.0)), default=None)
+
 
 def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> dict[str, Any]:
     """Everything that the page of a submitted matrix shows, in a constant number of queries."""
@@ -190,6 +201,8 @@ def matrix_page(matrix: Matrix, queue: Sequence[QueueRow]) -> dict[str, Any]:
         # Runs that do not count and were not run again, and others that were.
         "rejected": len(rejected),
         "rejected_before": sum(_is_rejected(run) for run in measured if run.pk in replaced),
+        # Reason -> the runs that count by it although a check rejects them.
+        "accepted": dict(Counter(run.verdict_override for run in runs if run.counts and run.counts_although_rejected)),
         "too_short": too_short,
         # Its windows are shorter than those that V05 passes of runs to publish.
         "is_short": matrix.min_measure_s < get_thresholds(matrix.team_id, Purpose.MEASURED).duration_warn_s,
