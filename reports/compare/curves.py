@@ -525,6 +525,11 @@ class Curve:
         return any(point.overridden for point in self.ceiling_points)
 
     @property
+    def accepted_because(self) -> str:
+        """The reasons, each once, why a person counts points that the checks reject; empty without such points."""
+        return "; ".join(dict.fromkeys(chain.from_iterable(point.overridden for point in self.counted)))
+
+    @property
     def is_unsustained(self) -> bool:
         """Whether it has no ceiling because every rate of its open load dropped too much."""
         return self.ceiling is None and any(point.offered_ops_s is not None for point in self.counted)

@@ -256,6 +256,20 @@ def test_a_history_of_runs_that_do_not_count_is_drawn_hollow(client_in, sweep, f
     assert "too few to say anything of changes" in get_page(client_in, key)
 
 
+def test_accepted_points_are_marked_with_their_reason(client_in, sweep):
+    key = nightly(sweep, [1000] * 3, verdict="reject", verdict_override="the laptop was idle")
+    assert 'title="the laptop was idle">accepted</span>' in get_text(client_in.get(reverse("history")))
+
+    traces = get_figure(client_in, key)["figure"]["data"]
+    (crosses,) = [trace for trace in traces if "rejected, counted" in trace["name"]]
+    assert len(crosses["x"]) == 3 and "the laptop was idle" in crosses["text"][0]
+    numbers = get_text(client_in.get(reverse("figure-history-data", args=[key, "csv"])))
+    assert numbers.count("the laptop was idle") == 3
+
+    Run.objects.update(verdict="warn")
+    assert "accepted</span>" not in get_text(client_in.get(reverse("history")))
+
+
 def test_one_point_and_values_of_zero_and_none_are_no_error(client_in, sweep):
     key = nightly(sweep, [0.0])
     get_page(client_in, key)

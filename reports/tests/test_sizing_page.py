@@ -87,6 +87,15 @@ def test_demonstrations_count_only_when_asked_for(client_in, team):
     assert "measured for demo: too short to rely on" in page(client_in, "?throughput=10k&any=1")
 
 
+def test_accepted_points_are_marked_with_their_reason(client_in, team):
+    sweep = measured(team)
+    assert "accepted" not in page(client_in, "?throughput=10k")
+    sweep.runs.update(verdict="reject", verdict_override="the <laptop> was idle")
+    html = page(client_in, "?throughput=10k")
+    assert '<span class="chip">accepted</span>' in html
+    assert html.count("with points that checks reject, accepted: the &lt;laptop&gt; was idle") == 1
+
+
 def test_loads_are_no_answer(client_in, team):
     measured(team, phase="load")
     assert "Nothing has been measured for this yet" in page(client_in, "?throughput=10k")

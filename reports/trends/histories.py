@@ -93,7 +93,7 @@ class Measured:
     matrix_id: uuid.UUID | None
     value: float | None  # None: this run did not measure the metric
     standing: Standing = Standing.COUNTED
-    reason: str = ""  # why it does not count
+    reason: str = ""  # why it does not count, or why it does although a check rejects it
     session: str = ""  # `reports.trends.queries.noise.session_key`
 
     @property
@@ -119,6 +119,7 @@ class HistoryPoint:
     left_out: tuple[Measured, ...] = ()
     unmeasured: int = 0  # runs that count and say nothing of the metric
     sessions: Mapping[uuid.UUID, str] = field(default_factory=dict)  # of several runs that count, by run
+    accepted: tuple[str, ...] = ()  # why runs count that a check rejects, each reason once
 
 
 def build_points(runs: Sequence[Measured]) -> tuple[HistoryPoint, ...]:
@@ -132,7 +133,7 @@ def build_points(runs: Sequence[Measured]) -> tuple[HistoryPoint, ...]:
 def _build_point(group: Sequence[Measured]) -> HistoryPoint:
     first = group[0]
     label = first.commit[:SHORT_COMMIT] or f"{first.at:%Y-%m-%d %H:%M}"
-    if len(group) == 1 and first.usable:
+    if len(group) == 1 and first.usable and not first.reason:
         # Most of a long history, and five thousand of them are to be quick: keywords take twice as long.
         value, run_id = first.value, first.run_id
         return HistoryPoint(
@@ -160,6 +161,7 @@ def _build_point(group: Sequence[Measured]) -> HistoryPoint:
         left_out=tuple(run for run in group if run.standing is not Standing.COUNTED),
         unmeasured=sum(run.standing is Standing.COUNTED and not run.usable for run in group),
         sessions={run.run_id: run.session for run in usable},
+        accepted=tuple(dict.fromkeys(run.reason for run in usable if run.reason)),
     )
 
 

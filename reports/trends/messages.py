@@ -30,6 +30,7 @@ UNDECIDED = "One session does not decide."
 # --- figures/history.py ---
 
 UNCERTAIN = "too uncertain or too small to count"
+ACCEPTED_POINT = "rejected, counted with a reason"
 CHANGE_ACCEPTED = "{direction}, accepted"
 
 # --- verdicts/baseline_selection.py ---

@@ -28,11 +28,12 @@ from reports.compare.figures.layout import (
     shortened,
     straight,
 )
+from reports.compare.figures.points import CROSS
 from reports.compare.figures.theme import rgba
 from reports.trends.analysis.changes import Change, Level
 from reports.trends.analysis.edivisive import MAX_P
 from reports.trends.histories import History, HistoryChange, HistoryPoint, State
-from reports.trends.messages import CHANGE_ACCEPTED, UNCERTAIN
+from reports.trends.messages import ACCEPTED_POINT, CHANGE_ACCEPTED, UNCERTAIN
 
 COMMITS: Final = "commits"
 DATES: Final = "dates"
@@ -83,6 +84,7 @@ class HistoryFigure(Figure):
             *self._draw_levels(frame),
             self._draw_line(frame),
             *self._draw_left_out(frame),
+            *self._draw_accepted(frame),
             *self._draw_changes(frame),
             *self._draw_marks(frame),
         ]
@@ -188,6 +190,16 @@ class HistoryFigure(Figure):
                     marks.append((self._locate(index), self._scale(run.value), text))
 
         return _draw_hollow(marks, "does not count", "circle-open", 8, frame)
+
+    def _draw_accepted(self, frame: Frame) -> list[Trace]:
+        """A cross on points with runs that a person counts although a check rejects them."""
+        marks: list[Mark] = []
+        for index, point in enumerate(self.history.points):
+            if point.accepted and point.value is not None:
+                text = f"{self._format_hover(point, point.value)}<br>{shortened('; '.join(point.accepted), 90)}"
+                marks.append((self._locate(index), self._scale(point.value), text))
+
+        return _draw_hollow(marks, ACCEPTED_POINT, CROSS, 12, frame)
 
     def _draw_changes(self, frame: Frame) -> list[Trace]:
         """Triangles at the changes, hollow ones where they do not count."""
@@ -343,6 +355,7 @@ COLUMNS: Final[Columns] = {
     "unit": "unit",
     "runs": "point.n",
     "runs that do not count": lambda row: len(row.point.left_out),
+    "rejected, counted because": lambda row: "; ".join(row.point.accepted),
     "change (%)": lambda row: row.change and 100 * row.change.relative,
     "change is": lambda row: change_words(row.change) if row.change else "",
     "decided": lambda row: row.change.state if row.change and row.change.triage else "",

@@ -104,12 +104,12 @@ def _read_runs(runs: QuerySet[Run], metric: Metric) -> list[Measured]:
 
 
 def get_standing(verdict: str, override: str, excluded: str) -> tuple[Standing, str]:
-    """Whether a run is part of a point, and why a person left it out."""
+    """Whether a run is part of a point, and why a person left it out or counts it although a check rejects it."""
     if excluded:
         return Standing.EXCLUDED, excluded
-    if verdict == Verdict.REJECT and not override:
-        return Standing.REJECTED, ""
-    return Standing.COUNTED, ""
+    if verdict != Verdict.REJECT:
+        return Standing.COUNTED, ""
+    return (Standing.COUNTED if override else Standing.REJECTED), override
 
 
 def _get_triage(row: HistoryRow, metric: Metric) -> list[ChangePoint]:
