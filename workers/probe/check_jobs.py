@@ -62,9 +62,11 @@ def start_check(
     cluster: str = "",
     *,
     confirmed: bool = False,
+    allowed: str = "",
 ) -> Progress:
     """Starts a check of the servers at these host:port. `save` is called where clients can sign in, and names the row
-    whose progress is the result, too. `cluster` and `confirmed` are those of `check_target`. Raises CheckRefused.
+    whose progress is the result, too. `cluster` and `confirmed` are those of `check_target`, `allowed` is that of
+    `Progress`. Raises CheckRefused.
     """
     if not _slots.acquire(blocking=False):
         raise CheckRefused("This site checks other servers at the moment. Try again in a minute.")
@@ -72,7 +74,7 @@ def start_check(
     try:
         slot = _take_slot(team, timeout_s)
         record = check_records(team.pk)[slot]
-        progress = Progress(until=time.time() + timeout_s, place_s=system.schema_change_s)
+        progress = Progress(until=time.time() + timeout_s, place_s=system.schema_change_s, allowed=allowed)
         _write(team, check, progress)
     except RedisError as error:
         _slots.release()
@@ -83,7 +85,8 @@ def start_check(
 
     examine = partial(
         check_target, system, addresses, properties, networks=team.external_networks, cluster=cluster,
-        confirmed=confirmed, record=record, connections=count_connections(len(find_generators(team, system))),
+        confirmed=confirmed, may_make_table=bool(allowed), record=record,
+        connections=count_connections(len(find_generators(team, system))),
     )  # fmt: skip
 
     def run() -> None:

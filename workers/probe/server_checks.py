@@ -102,6 +102,7 @@ class Progress:
     step: int = 0
     target: TargetChecks | None = None
     saved: str = ""  # key of the database whose server was checked, once that is described
+    allowed: str = ""  # the target in which an admin allowed a table beside others, for the checks that follow, too
 
     @property
     def steps(self) -> int:
@@ -138,6 +139,7 @@ def check_target(
     networks: Sequence[str] = (),
     cluster: str = "",
     confirmed: bool = False,
+    may_make_table: bool = False,
     record: int = 0,
     connections: int = 0,
     run_clients: RunClients | None = None,
@@ -147,8 +149,9 @@ def check_target(
 
     The servers are asked until the `deadline`; tables and clients have times of their own. `networks` are those of the
     team. `cluster` is the key of the described one, whose own data set may be there; `confirmed` allows a record beside
-    other data. `record` is the number of the one that clients write, `connections` how many the first ladder needs.
-    Without `run_clients` nothing is written. `note_step` gets the index of each of the STEPS that begins.
+    other data, `may_make_table` a table beside others. `record` is the number of the one that clients write,
+    `connections` how many the first ladder needs. Without `run_clients` nothing is written. `note_step` gets the index
+    of each of the STEPS that begins.
     """
     spec = ServerSpec(
         deployment="",
@@ -187,7 +190,9 @@ def check_target(
     try:
         nodes, lost = provisioner.find_others()
         passed = (connection, sign_in, *_judge_nodes(nodes, lost, is_described=bool(cluster)))
-        target = _check_server(system, server, passed, cluster, confirmed, record, connections, note, deadline)
+        target = _check_server(
+            system, server, passed, cluster, confirmed, may_make_table, record, connections, note, deadline
+        )
         target = dataclasses.replace(target, nodes=tuple(nodes))
         if run_clients is None or any(check.outcome == "reject" for check in target.checks):
             return target
@@ -219,6 +224,7 @@ def _check_server(
     passed: tuple[TargetCheck, ...],
     cluster: str,
     confirmed: bool,
+    may_make_table: bool,
     record: int,
     connections: int,
     note_step: Callable[[int], None],
@@ -237,7 +243,7 @@ def _check_server(
     if not text or not marker.belongs_to(site_marks(), cluster):
         foreign = _read_content(server.administration, record) or (text and OTHER_DATA_SET)
     survey = server.administration.survey(TABLE)
-    may_write = confirmed or not (foreign or survey.data)
+    may_write = confirmed or not (foreign or (survey.data and not may_make_table))
     is_short = survey.connections is not None and survey.connections.free < connections
     return TargetChecks(
         checks=(

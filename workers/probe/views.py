@@ -82,24 +82,29 @@ def own_server_first(request: HttpRequest, pk: UUID) -> HttpResponse:
     system = load_catalog().system(database.system, database.flavour, database.own_modes)
     window = describe_window(MEASURE_S, WARMUP_S, SETTLE_S)
     context: dict[str, Any] = {"database": database, "check": pk, "window": window, "process": system.process}
-    progress = None
-    if "again" not in request.GET:
-        progress = read_check(team, pk)
+    previous = read_check(team, pk)
+    progress = None if "again" in request.GET else previous
+    place = _data_target(database, system)
+    allowed = place if previous and previous.allowed == place else ""
     target = progress.target if progress else None
-    is_confirmed = find_confirmation(database.cluster, _data_target(database, system)) is not None
+    is_confirmed = find_confirmation(database.cluster, place) is not None
     if "as-it-is" in request.POST and target and target.differences:
         _state_mode(database, system, target)
         return redirect(f"{reverse('own-server-first', args=[pk])}?again=1")
     if "confirm" in request.POST and target and not target.may_write:
         if target.foreign_data:
-            confirm(database.cluster, _data_target(database, system), get_user(request))
-        progress, is_confirmed = None, True
+            confirm(database.cluster, place, get_user(request))
+            is_confirmed = True
+        else:
+            allowed = place
+        progress = None
     if progress is None:
         addresses, properties, cluster = database.cluster.addresses, database.binding_properties, database.cluster_id
         try:
             progress = start_check(
-                team, pk, system, addresses, properties, partial(_note_copies, pk), str(cluster), confirmed=is_confirmed
-            )
+                team, pk, system, addresses, properties, partial(_note_copies, pk), str(cluster),
+                confirmed=is_confirmed, allowed=allowed,
+            )  # fmt: skip
         except CheckRefused as error:
             context["refusal"] = str(error)
     context["progress"] = progress

@@ -86,6 +86,32 @@ def test_check_of_another_release_is_none(team, address):
     assert progress and check_jobs.read_check(team, database.pk) is None
 
 
+def test_table_once_allowed_is_allowed_when_checked_again(team, operator, address, cluster, monkeypatch):
+    """At that address, whatever the check between them came to."""
+    database = Database.objects.get()
+    target = TargetChecks((), version="7", modes={"off": "off"}, data={"tables": 3})
+    check_jobs._write(team, database.pk, Progress(until=time.time() + 60, target=target))
+    allowed = []
+    monkeypatch.setattr(
+        check_jobs,
+        "check_target",
+        lambda *args, **kwargs: allowed.append(kwargs.get("may_make_table")) or check_jobs.FAULT,
+    )
+
+    def check(press):
+        checks = len(allowed)
+        press()
+        while len(allowed) == checks or not check_jobs.read_check(team, database.pk).target:
+            time.sleep(0.05)
+        return allowed[-1]
+
+    assert check(lambda: operator.post(address, {"confirm": "1"}))
+    assert check(lambda: operator.get(f"{address}?again=1")) and check(lambda: operator.get(f"{address}?again=1"))
+    assert not cluster.data_confirmations.exists(), "for no other data"
+    cluster.nodes.update(address="127.0.0.1:6391")
+    assert not check(lambda: operator.get(f"{address}?again=1")), "another server"
+
+
 def test_failed_check_says_failed_and_frees_the_button(team, operator):
     check = uuid.uuid4()
     target = TargetChecks((TargetCheck("reachable", "reject", "Connection refused"),))
