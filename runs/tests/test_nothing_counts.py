@@ -32,6 +32,16 @@ def test_page_states_why_nothing_counts(client_in, rejected):
     assert "shows what it measured" in " ".join(page.split()) and "Measure it again" in page
 
 
+def test_nothing_is_final_while_runs_are_queued(client_in, rejected):
+    make_run(rejected.sweep, threads=4, status="queued")
+    assert "No point counts so far" in get_text(client_in.get(reverse("matrix", args=[rejected.matrix_id])))
+    compared = get_text(client_in.get(f"{reverse('compare')}?v=1&matrix={rejected.matrix_id}"))
+    assert ": no point counts so far</h2>" in compared
+
+    Run.objects.filter(status="queued").delete()
+    assert "counts so far" not in get_text(client_in.get(reverse("matrix", args=[rejected.matrix_id])))
+
+
 def test_offers_clients_elsewhere_where_another_machine_has_some(client_in, rejected):
     rejected.matrix.load_generators.add(make_load_generator(machine=make_machine()))
     pages = [reverse("matrix", args=[rejected.matrix_id]), f"{reverse('compare')}?v=1&matrix={rejected.matrix_id}"]

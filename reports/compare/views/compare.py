@@ -293,6 +293,7 @@ def list_uncounted(curves: Sequence[Curve]) -> Iterator[dict[str, Any]]:
                 "stand_in": "".join(curve.stand_ins[:1]) if curve.is_stand_in else "",
                 "sweep_id": str(curve.sweep_id),
                 "matrix_id": str(curve.matrix_id or ""),
+                "is_going": curve.progress.going,
                 "is_mendable": bool(first.rejected) and not curve.progress.going,
             }
 
