@@ -368,15 +368,13 @@ class ImportForm(StatedTestForm):
         return [form[name]]
 
     def list_missing(self) -> list[tuple[BoundField, list[OwnTestForm]]]:
-        """Fields that the files fill for not all runs that are selected at first, each with the tests that lack it."""
+        """Required fields that files do not fill for all runs selected at first, each with the tests that lack it."""
         missing = []
         proposed = [test for test in self.tests if any(row["keep"].value() for row in test.rows)]
         for name in ("mode", "workload_name"):
             lacking = [test for test in proposed if not _states(test, name)]
             if lacking or not (self.tests or _states(self, name)):
                 missing.append((self[name], lacking))
-        if "unstated_threads" in self.fields:
-            missing.append((self["unstated_threads"], []))
         return missing
 
     def _clean_runs(

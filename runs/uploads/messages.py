@@ -58,6 +58,14 @@ NO_SUCH_CURVE = "Your team has no uploaded curve with this id. Leave it away for
 
 SAVED_BEFORE = "It was saved before."
 
+# --- views/imports.py ---
+
+RUNS_SAVED = "{runs} saved from {upload}."
+RUNS_LEFT = "{runs} not saved: {reasons}."
+CANNOT_BE_MERGED = "{number} cannot be merged"
+NO_THROUGHPUT = "{number} without a throughput above 0"
+NOT_SELECTED = "{number} not selected"
+
 # --- views/harmless_properties.py ---
 
 NO_PROPERTY_NAME = "{name} is not the name of a property. Write names alone, without values."

@@ -1,6 +1,7 @@
 """Import: results that people bring along, recognised, completed and saved."""
 
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
@@ -22,8 +23,10 @@ from runs.results.pages.lists import get_page
 from runs.uploads import upload_lifecycle
 from runs.uploads.form_data import FolderParser
 from runs.uploads.forms import GroupingForm, ImportForm
+from runs.uploads.messages import CANNOT_BE_MERGED, NO_THROUGHPUT, NOT_SELECTED, RUNS_LEFT, RUNS_SAVED
 from runs.uploads.metadata import store_tests
 from runs.uploads.processing import receive_files, work_at_once
+from runs.uploads.recognition import FoundRun
 from runs.uploads.upload_handlers import ReceivedFile, ReceivedFiles
 
 State = Upload.State
@@ -84,21 +87,42 @@ def upload(request: HttpRequest, pk: uuid.UUID) -> HttpResponseBase:
 
 def _show(request: HttpRequest, row: Upload, form: ImportForm | None, regroup: GroupingForm) -> HttpResponse:
     files = row.recognised.get("files", ())
-    unsaved = 0
+    unsaved, left = 0, ""
     if row.state == State.SAVED and not row.manifest:
-        positions = set(row.runs.values_list("position", flat=True))
-        runs = row.recognised.get("runs", ())
-        unsaved = sum(not run["error"] and number not in positions for number, run in enumerate(runs))
+        unsaved = sum(not run["error"] for run in _list_left(row))
+        left = describe_left(row)
     refused = [file for file in files if file["error"]]
     context = {
         "upload": row, "form": form, "regroup": regroup, "busy": row.state in BUSY,
         "groupings": Upload.Grouping.choices,
         "runs": list_saved_runs(row),
-        "unsaved": unsaved, "is_rest": any(run.get("is_saved") for run in row.recognised.get("runs", ())),
+        "unsaved": unsaved, "left": left, "is_rest": any(run.get("is_saved") for run in row.recognised.get("runs", ())),
         "refused": refused, "accepted": len(files) - len(refused), **_told(row),
     }  # fmt: skip
     is_refused = regroup.is_bound or (form is not None and form.is_bound)
     return render(request, "runs/imports/page.html", context, status=422 if is_refused else 200)
+
+
+def describe_left(upload: Upload) -> str:
+    """How many of the runs in its files were not saved, and why; empty where all were."""
+    reasons = Counter(_why_left(run) for run in _list_left(upload))
+    if not reasons:
+        return ""
+    texts = [reason.format(number=number) for reason, number in reasons.items()]
+    return RUNS_LEFT.format(runs=counted(reasons.total(), "run"), reasons=", ".join(texts))
+
+
+def _list_left(upload: Upload) -> list[FoundRun]:
+    """Those that neither this import nor an earlier one of these files saved."""
+    positions = set(upload.runs.values_list("position", flat=True))
+    runs = enumerate(upload.recognised.get("runs", ()))
+    return [run for number, run in runs if number not in positions and not run.get("is_saved")]
+
+
+def _why_left(run: FoundRun) -> str:
+    if run["error"]:
+        return CANNOT_BE_MERGED
+    return NOT_SELECTED if run["throughput_ops_s"] else NO_THROUGHPUT
 
 
 def list_saved_runs(upload: Upload) -> Sequence[Run]:
@@ -122,9 +146,11 @@ def _save(request: HttpRequest, upload: Upload, form: ImportForm) -> HttpRespons
     runs = list(upload.runs.order_by("position").only("pk", "name", "sweep"))
     if not runs:
         return redirect("import", pk=upload.pk)  # A worker saves it, or it could not be saved: that page says so.
-    messages.success(request, f"{counted(len(runs), 'run')} saved from {upload}.")
+    saved = RUNS_SAVED.format(runs=counted(len(runs), "run"), upload=upload)
     if len(runs) == 1:
+        messages.success(request, f"{saved} {describe_left(upload)}".rstrip())
         return redirect("run", pk=runs[0].pk)
+    messages.success(request, saved)
     return redirect("import", pk=upload.pk)
 
 
