@@ -24,6 +24,7 @@ IMPORTED = "Imported by {person} on {day:%Y-%m-%d}. This site did not verify its
 
 # --- method.py ---
 
+APPLIED_LIMITS = "{limits}; {severity} at most ({purpose})"
 EXCLUDED = "left out by a person"
 COUNTED_BY_A_PERSON = "counts: the checks rejected it, a person accepted it"
 REJECTED = "rejected by the checks"

@@ -22,11 +22,20 @@ from reports.compare.pages.baseline_ratios import Against
 from reports.compare.pages.equal_load import EqualLoad
 from reports.compare.queries.sweep_facts import Submitted
 from reports.published.content import Source
-from reports.published.messages import COUNTED_BY_A_PERSON, EXCLUDED, POINT_DOES_NOT_COUNT, REJECTED, THROUGHPUT_UNKNOWN
+from reports.published.messages import (
+    APPLIED_LIMITS,
+    COUNTED_BY_A_PERSON,
+    EXCLUDED,
+    POINT_DOES_NOT_COUNT,
+    REJECTED,
+    THROUGHPUT_UNKNOWN,
+)
 from reports.published.queries.sources import SourceRun
 from reports.published.redaction import safe_settings
+from runs.checks.default_thresholds import PROFILES
 from runs.checks.facts import fact
 from runs.checks.spec_facts import cluster_facts, describe_groups, describe_key_share, shared_machine
+from runs.models import Finding
 from runs.queue.spec import MachineSpec, describe_window
 from runs.results.measures.sustained_load import MAX_DROPPED, SUSTAINED
 from runs.ycsb import ALGORITHM_VERSION, READER_VERSION
@@ -272,13 +281,20 @@ def validity_table(runs: Sequence[SourceRun]) -> Table:
 
         for check in run.findings:
             if check.severity not in summarised:
-                rows.append(
-                    (name, verdict, check.check_id, check.severity, check.measured, check.threshold, check.message)
-                )
+                limits = _applied_limits(check, run.row.purpose)
+                rows.append((name, verdict, check.check_id, check.severity, check.measured, limits, check.message))
         if not run.findings:
             rows.append((name, verdict or "not judged", "", "", "", "", "no check said anything of it"))
 
     return Table(("run", "verdict", "check", "outcome", "measured", "threshold", "what it says"), tuple(rows))
+
+
+def _applied_limits(check: Finding, purpose: str) -> str:
+    """The finding's limits, with what its check says at most under the purpose."""
+    severity = PROFILES[purpose].at_most.get(check.check_id)
+    if severity is None:
+        return check.threshold
+    return APPLIED_LIMITS.format(limits=check.threshold, severity=severity, purpose=purpose)
 
 
 def excluded_table(runs: Sequence[SourceRun], counted: Mapping[object, object]) -> Table:

@@ -13,10 +13,11 @@ from reports.published.content import canonical, digest
 from reports.published.drafts import Draft
 from reports.published.exports import as_markdown, escape_line
 from reports.published.links import find_link
+from reports.published.method import validity_table
 from reports.published.publication import load_content, publish
-from reports.published.queries.sources import source_runs
+from reports.published.queries.sources import SourceRun, source_runs
 from reports.tests.frozen import measured_matrix
-from runs.models import Measurement, Run, Sweep
+from runs.models import Finding, Measurement, Run, Sweep
 from runs.plans.files.plan_file import read_plan
 from runs.tests.factories import make_database, make_run, make_sweep
 
@@ -185,3 +186,10 @@ def test_building_40_sweeps_takes_seconds_and_no_more_queries(team):
     assert len(made.content["method"]["environment"]["columns"]) == 41
     assert took < 12 and len(canonical(made.content)) < 8 * 2**20, (took, len(canonical(made.content)))
     assert counts[0] == counts[1] <= 45
+
+
+@pytest.mark.parametrize(("purpose", "limits"), [("demo", "30 s; info at most (demo)"), ("measured", "30 s")])
+def test_findings_say_what_their_check_says_at_most(purpose, limits):
+    short = Finding(check_id="V05", severity="info", threshold="30 s", message="It is short.")
+    table = validity_table([SourceRun(Run(name="r", purpose=purpose), {}, "digest", [short])])
+    assert [row[5] for row in table.rows] == [limits]

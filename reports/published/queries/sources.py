@@ -36,7 +36,7 @@ def source_runs(curves: Sequence[Curve]) -> list[SourceRun]:
     rows = list(
         Run.objects.filter(sweep__in=order, is_bracket=False, status__in=Status.terminal())
         .order_by("position", "threads", "target_ops_s", "repeat", "id")
-        .only("sweep", "name", "status", "reason", "verdict", "verdict_override", "excluded_reason")
+        .only("sweep", "name", "status", "reason", "purpose", "verdict", "verdict_override", "excluded_reason")
     )
     rows.sort(key=lambda row: order[row.sweep_id])
     current = MeasurementSet.objects.filter(run__in=[row.pk for row in rows], is_current=True)
