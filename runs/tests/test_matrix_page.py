@@ -298,6 +298,28 @@ def test_what_is_missing_can_be_run_and_only_once(client_in, team):
     assert "Nothing is missing" in get_text(client_in.post(url(matrix, "resume/"), follow=True))
 
 
+@pytest.mark.parametrize("status", ["queued", "running", "succeeded", "cancelled"])
+def test_repeated_load_counts_once(client_in, sweep, status):
+    """Its data was gone before the matrix was resumed."""
+    load = make_run(sweep, phase="load", threads=1)
+    make_run(sweep, status="cancelled", needs=load)
+    before = get_progress([sweep.matrix])[sweep.matrix.pk].total
+    make_run(sweep, phase="load", threads=1, repeat=2, rerun_of=load, status=status)
+    progress = get_progress([sweep.matrix])[sweep.matrix.pk]
+    assert progress.total == before == 2 and getattr(progress, status) >= 1
+    is_shown = "1 load phase is repeated; each counts once" in get_text(client_in.get(url(sweep.matrix)))
+    assert progress.reloaded == is_shown == (status != "cancelled")
+
+
+def test_loads_of_each_repeat_count(sweep):
+    """Where every run begins with a data set of its own."""
+    load = make_run(sweep, phase="load", threads=1)
+    make_run(sweep, needs=load)
+    again = make_run(sweep, phase="load", threads=1, repeat=2, rerun_of=load)
+    make_run(sweep, repeat=2, needs=again)
+    assert get_progress([sweep.matrix])[sweep.matrix.pk].counts["succeeded"] == 4
+
+
 @pytest.mark.parametrize(("window_s", "is_short"), [(180, False), (10, True)])
 def test_purpose_is_too_short_only_where_windows_are(client_in, team, window_s, is_short):
     matrix = make_matrix(team=team, purpose="smoke", min_measure_s=window_s, max_measure_s=300)

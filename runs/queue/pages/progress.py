@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Case, Count, F, Q, QuerySet, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.utils import timezone
 
-from runs.models import Matrix, Run
+from runs.models import Matrix, Phase, Run
 from runs.models.run import CANCELLING, Status
 from runs.queue.pages.queue import QueueRow
 from runs.queue.reasons import Reason
@@ -34,6 +34,7 @@ class Progress:
     queued: int = 0
     skipped: int = 0  # beyond the ceiling; not counted otherwise
     replaced: int = 0  # failed or cancelled, and another run is there instead; not counted otherwise
+    reloaded: int = 0  # loads that succeeded and were run again, as their data was gone; not counted otherwise
     excluded: int = 0  # cells that the plan leaves out; no runs
     elapsed_s: int | None = None  # of the wall clock
     ends_at: datetime | None = None  # predicted; None when nothing is left, or nothing is known
@@ -110,8 +111,13 @@ def annotate_state(runs: QuerySet[Run]) -> QuerySet[Any]:
     skipped = When(reason=Reason.BEYOND_CEILING, then=Value("skipped"))
     is_replaced = CALLED_OFF | Q(is_repeated(), status__in=(Status.FAILED, Status.CANCELLED))
     replaced = When(is_replaced, then=Value("replaced"))
+    # A load of which one run alone made use is followed by those of that run's repeats, which count beside it.
+    others = Run.objects.filter(needs=OuterRef("needs")).exclude(pk=OuterRef("pk"))
+    has_own_run = Exists(Run.objects.filter(~Exists(others), needs=OuterRef("pk"), status=Status.SUCCEEDED))
+    is_reloaded = Q(Q(phase=Phase.LOAD, status=Status.SUCCEEDED), is_repeated(), ~has_own_run)
+    reloaded = When(is_reloaded, then=Value("reloaded"))
     running = When(status=Status.DISPATCHED, then=Value("running"))
-    return runs.annotate(state=Case(skipped, replaced, cancelling, running, default=F("status")))
+    return runs.annotate(state=Case(skipped, replaced, reloaded, cancelling, running, default=F("status")))
 
 
 def timed_progress(matrix: Matrix, runs: Collection[Run], queue: Sequence[QueueRow], excluded: int) -> Progress:
