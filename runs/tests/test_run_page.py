@@ -219,11 +219,11 @@ def test_arrivals_name_the_seconds_they_are_counted_in(client_in, sweep):
     counts = {"offered": 5_000, "started": 2_000, "dropped": 3_000}
     lags = {"client_lag_us": {"p99": 10}, "operations": {"READ": {**counts, **percentiles_us}}}
     shares = {"offered_ops_s": 1_000.0, "dropped_share": 0.6, "dropped_interval": [0.58, 0.62]}
-    run.measurement_sets.update(arrivals={**counts, **shares, **lags})
+    run.measurement_sets.update(arrivals={**counts, **shares, **lags}, window_s=8.15873599052429)
 
     page = " ".join(get_text(client_in.get(url(run))).split())
 
-    assert "over the 5 whole seconds of the window" in page
+    assert "over the 5 whole seconds of the window" in page and "where they ended in its 8.2 s: their" in page
 
 
 def test_a_run_of_which_only_response_times_exist_shows_them(client_in, sweep):
