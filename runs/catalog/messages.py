@@ -40,6 +40,10 @@ STARTS_NO_SERVERS = (
     "they listen there, and starts it again."
 )
 CHOOSE_MACHINE_OF_ADDRESS = "Choose the machine that {address} is on, or clear the address."
+SAME_ADDRESS = (
+    "The cluster “{cluster}” has the address {address}, too: each takes data sets of the other for foreign data."
+)
+RUNS_AT_ONCE = " They name different machines, so that runs of both may use that server at once."
 
 # --- forms/fields.py ---
 

@@ -541,6 +541,27 @@ def test_it_saves_external_nodes_with_their_addresses(team, settings):
     assert [node.address for node in Cluster.objects.get().nodes.all()] == ["10.1.2.3:6379", "10.1.2.3:6380"]
 
 
+@pytest.mark.parametrize("is_new", [False, True])
+@pytest.mark.parametrize("shares_machine", [False, True])
+def test_second_cluster_at_an_address_is_warned_of(team, settings, is_new, shares_machine):
+    settings.EXTERNAL_NETWORKS = ["10.0.0.0/8"]
+    first = make_cluster(team=team, provisioner="external", name="First")
+    first.nodes.update(address="10.1.2.3:6379")
+    address = reverse("cluster-add")
+    if not is_new:
+        second = make_cluster(team=team, provisioner="external", name="At 10.1.2.4:6379")
+        second.nodes.update(address="10.1.2.4:6379")
+        address = reverse("cluster-edit", args=[second.pk])
+    machine = first.nodes.get().machine if shares_machine else make_machine()
+    data = cluster_data((machine, "10.1.2.3:6379"), provisioner="external", name="At 10.1.2.4:6379")
+
+    page = browser(team, "admin").post(address, data, follow=True).content.decode()
+
+    assert "The cluster “First” has the address 10.1.2.3:6379, too" in page
+    assert page.count("has the address") == 1, "not itself, whose name holds it now"
+    assert ("runs of both may use that server at once" in page) == (not shares_machine)
+
+
 @pytest.mark.parametrize("is_measured", [False, True])
 def test_a_corrected_address_renames_what_was_not_measured(team, settings, is_measured):
     settings.EXTERNAL_NETWORKS = ["10.0.0.0/8"]

@@ -18,6 +18,8 @@ from runs.catalog.generators import get_generators
 from runs.catalog.messages import (
     CHOOSE_MACHINE_OF_ADDRESS,
     NODE_NEEDS_ATTENTION,
+    RUNS_AT_ONCE,
+    SAME_ADDRESS,
     STARTS_NO_SERVERS,
     TOO_MANY_EXPORTERS,
     URL_TOO_LONG,
@@ -279,7 +281,25 @@ class ClusterForm(NamedForm):
                 if not self.by_name:  # Programs know rows by their names.
                     self._rename(cluster, [node.address for node in former])
             rename_queued_runs(cluster)
+        self.instance = cluster
         return cluster
+
+    def describe_others(self) -> list[str]:
+        """Other external clusters with an address of this one, once it is saved: a sentence on each."""
+        machines = [machine for machine, _ in self.nodes]
+        nodes = Node.objects.filter(
+            cluster__team=self.team,
+            cluster__provisioner=Provisioner.EXTERNAL,
+            address__in=[address for _, address in self.nodes if address],
+        ).exclude(cluster=self.instance)
+        texts = {}
+        for node in nodes.select_related("cluster"):
+            text = SAME_ADDRESS.format(cluster=node.cluster, address=node.address)
+            # Runs on one machine exclude each other.
+            if not node.cluster.nodes.filter(machine__in=machines).exists():
+                text += RUNS_AT_ONCE
+            texts[node.cluster_id] = text
+        return list(texts.values())
 
     def _rename(self, cluster: Cluster, former: list[str]) -> None:
         """Names that hold a former address get the new one, where nothing was measured under them."""

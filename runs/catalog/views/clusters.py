@@ -69,6 +69,9 @@ def cluster_edit(request: HttpRequest, pk: uuid.UUID | None = None) -> HttpRespo
         operator=is_operator(request),
         more=more,
     )
+    if form.has_moved:
+        for text in form.describe_others():
+            messages.warning(request, text)
     if cluster and form.has_moved:
         _offer_check(request, cluster)
     return response
