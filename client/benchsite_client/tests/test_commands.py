@@ -189,7 +189,7 @@ def test_watch_draws_what_runs_in_a_terminal(signed_in, team):
     world = make_world(team, name="nightly")
     run = make_run(world.sweep, threads=4, status="running")
     for second in range(1, 9):
-        live.publish(run.pk, 1, second, 1_700_000_000 + second, second * 1000, second * 1000, {})
+        live.publish(run.pk, live.StatusLine(1, second, 1_700_000_000 + second, second * 1000, second * 1000, {}))
     ours, theirs = pty.openpty()
     process = signed_in.start("watch", "nightly", stdout=theirs)
     os.close(theirs)
