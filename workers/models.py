@@ -64,10 +64,11 @@ class GeneratorCredential(models.Model):
 class NodeProcess(models.Model):
     """One node of a deployment on the machine of a load generator, which starts and ends it as the row says.
 
-    The conductor writes `life`, which is new at each start, `order` and `wanted`; the load generator reports the rest.
+    The conductor writes `start_id`, which is new at each start, `order` and `desired_state`. The load generator
+    reports the rest.
     """
 
-    class Wanted(models.TextChoices):
+    class DesiredState(models.TextChoices):
         UP = "up", "up"
         STOPPED = "stopped", "stopped"  # in order: its data is kept
         KILLED = "killed", "killed"
@@ -80,15 +81,15 @@ class NodeProcess(models.Model):
     deployment = models.ForeignKey(Deployment, on_delete=models.CASCADE, related_name="node_processes")
     load_generator = models.ForeignKey(LoadGenerator, on_delete=models.CASCADE, related_name="node_processes")
     number = models.PositiveSmallIntegerField()  # of the node, from 0
-    life = models.UUIDField()
-    order = ClientOrderField()  # `workers.generator.node_agent.NodeOrder`
-    wanted = models.CharField(max_length=10, choices=Wanted)
+    start_id = models.UUIDField()
+    order = ClientOrderField()  # `workers.provision.servers.NodeOrder`
+    desired_state = models.CharField(max_length=10, choices=DesiredState)
     state = models.CharField(max_length=10, choices=State, default=State.STARTING)
     problem = models.TextField(blank=True, default="")
     folder = models.TextField(blank=True, default="")  # on its machine
     log = models.TextField(blank=True, default="")  # its last lines
     changed_at = models.DateTimeField(db_default=Now())  # the last order or report
-    is_reported = models.BooleanField(default=False)  # whether the load generator has taken this life's order
+    is_reported = models.BooleanField(default=False)  # whether the load generator has taken the order of this start
 
     class Meta:
         constraints = [

@@ -264,11 +264,11 @@ def test_trash_asks_for_all_rows_at_once(team, user, admin):
 def test_needs_of_older_deletions_are_those_of_their_rows(team, user):
     """A release before stored neither what a deletion holds nor what it needs."""
     deletions = delete_two_of_one_database(team, user, "study")
-    kept = [(sorted(row.holds), sorted(row.needs)) for row in deletions]
+    stored = [(sorted(row.holds), sorted(row.needs)) for row in deletions]
     Deletion.objects.update(holds=[], needs=[])
     import_module("runs.migrations.0069_needs_of_older_deletions").fill_needs(apps, None)
     filled = [Deletion.objects.get(pk=row.pk) for row in deletions]
-    assert [(sorted(row.holds), sorted(row.needs)) for row in filled] == kept
+    assert [(sorted(row.holds), sorted(row.needs)) for row in filled] == stored
     Deletion.objects.update(holds=[], needs=[], sha256="0" * 64)
     import_module("runs.migrations.0069_needs_of_older_deletions").fill_needs(apps, None)
     assert not any(Deletion.objects.values_list("needs", flat=True)), "the content is gone"

@@ -543,7 +543,7 @@ def test_it_saves_external_nodes_with_their_addresses(team, settings):
 
 @pytest.mark.parametrize("is_new", [False, True])
 @pytest.mark.parametrize("shares_machine", [False, True])
-def test_second_cluster_at_an_address_is_warned_of(team, settings, is_new, shares_machine):
+def test_second_cluster_at_an_address_warns(team, settings, is_new, shares_machine):
     settings.EXTERNAL_NETWORKS = ["10.0.0.0/8"]
     first = make_cluster(team=team, provisioner="external", name="First")
     first.nodes.update(address="10.1.2.3:6379")

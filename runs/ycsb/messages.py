@@ -142,7 +142,7 @@ BATCHED_COUNTED = "YCSB 0.10 and 0.11 count BATCHED_OK as failed: those under -F
 # --- series.py ---
 
 WRONG_MARK = "stored data begins with {mark!r} instead of {expected!r}"
-OTHER_VERSION = "stored data has version {version}; this Benchsite reads version {known}"
+OTHER_VERSION = "stored data has version {version}; this Benchsite reads version {readable}"
 DATA_DAMAGED = "the stored data is damaged: {error}"
 HEADER_DAMAGED = "the stored data is damaged: its header is not an object"
 

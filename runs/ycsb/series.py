@@ -56,14 +56,14 @@ def heading(magic: bytes, version: int, header: dict[str, Any]) -> bytes:
     return _PREFIX.pack(magic, version, len(text)) + text
 
 
-def read_heading(data: bytes, magic: bytes, known_version: int) -> tuple[dict[str, Any], int]:
+def read_heading(data: bytes, magic: bytes, readable_version: int) -> tuple[dict[str, Any], int]:
     """The header, and where the body begins. Raises PackedDataError."""
     try:
         mark, version, length = _PREFIX.unpack_from(data)
         if mark != magic:
             raise PackedDataError(WRONG_MARK.format(mark=mark, expected=magic))
-        if version != known_version:
-            raise PackedDataError(OTHER_VERSION.format(version=version, known=known_version))
+        if version != readable_version:
+            raise PackedDataError(OTHER_VERSION.format(version=version, readable=readable_version))
         header = json.loads(data[_PREFIX.size : _PREFIX.size + length])
     except (struct.error, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise PackedDataError(DATA_DAMAGED.format(error=error)) from error

@@ -179,7 +179,7 @@ class CheckResult(Claim):
 class NodeReport(BaseModel):
     """Columns of `NodeProcess`; texts that are left out are those of the last report."""
 
-    life: UUID
+    start_id: UUID
     state: Literal["starting", "up", "ended"]
     problem: Text | None = None
     folder: Text | None = None

@@ -14,11 +14,10 @@ from django.conf import settings
 from runs.catalog import UNCHECKED, load_catalog
 from runs.timeouts import NODE_LEASE_S, NODE_REPORT_INTERVAL_S
 from workers.generator.site_client import SiteClient, SiteRefused, SiteUnreachable
-from workers.provision.agent_provisioner import NodeOrder
 from workers.provision.folders import remove_folder
 from workers.provision.messages import ENDED, LEASE_OVER, NODE_FORGOTTEN, UNCHECKED_REFUSED
 from workers.provision.process_provisioner import ProcessProvisioner, Site
-from workers.provision.servers import ProvisionError, ServerDidNotStart, ServerSpec
+from workers.provision.servers import NodeOrder, ProvisionError, ServerDidNotStart, ServerSpec
 
 log = logging.getLogger(__name__)
 IDLE_INTERVAL_S: Final = 3.0
@@ -26,12 +25,12 @@ LOG_LINES: Final = 200
 
 
 class Node:
-    """One life of a node. Its start and its end are carried out in threads, one after the other."""
+    """One start of a node. Its start and its end are carried out in threads, one after the other."""
 
-    def __init__(self, deployment: str, life: str, order: NodeOrder | None, site: Site) -> None:
-        self.deployment, self.life = deployment, life
+    def __init__(self, deployment: str, start_id: str, order: NodeOrder | None, site: Site) -> None:
+        self.deployment, self.start_id = deployment, start_id
         self.state, self._problem, self._folder = "starting", "", ""
-        self._wanted = "up"
+        self._desired_state = "up"
         self._provisioner: ProcessProvisioner | None = None
         self._sent: dict[str, str] = {}
         self._lock = threading.Lock()
@@ -40,16 +39,16 @@ class Node:
             return
         self._carry_out(self._start, order, site)
 
-    def want(self, wanted: str, problem: str = "") -> None:
-        """Ends the node, in order or not, where that is wanted now; `problem` says why, where nobody asked for it."""
-        former, self._wanted = self._wanted, wanted
-        if wanted not in (former, "up"):
-            self._carry_out(self._end, wanted == "stopped", problem)
+    def request(self, desired_state: str, problem: str = "") -> None:
+        """Ends the node, in order or not, where that is new; `problem` is the reason where nobody asked for it."""
+        former_state, self._desired_state = self._desired_state, desired_state
+        if desired_state not in (former_state, "up"):
+            self._carry_out(self._end, desired_state == "stopped", problem)
 
     def report(self) -> dict[str, str]:
         """What has changed since the last report."""
         provisioner = self._provisioner
-        is_watched = self.state == self._wanted == "up"
+        is_watched = self.state == self._desired_state == "up"
         if is_watched and provisioner is not None and not provisioner.alive():
             self._note_end(ENDED.format(exit_code=provisioner.exit_code))
         texts = {"problem": self._problem, "folder": self._folder}
@@ -57,7 +56,7 @@ class Node:
             texts["log"] = provisioner.log_tail(LOG_LINES).replace("\0", "")
         changed = {name: text for name, text in texts.items() if self._sent.get(name) != text}
         self._sent = texts
-        return {"life": self.life, "state": self.state, **changed}
+        return {"start_id": self.start_id, "state": self.state, **changed}
 
     def send_again(self) -> None:
         """The last report was lost."""
@@ -73,10 +72,10 @@ class Node:
                     action(*arguments)
                 except Exception as error:
                     if not isinstance(error, ProvisionError):
-                        log.exception("Node %s", self.life)
+                        log.exception("Node %s", self.start_id)
                     self._note_end(str(error))
 
-        threading.Thread(target=run, name=f"node {self.life}", daemon=True).start()
+        threading.Thread(target=run, name=f"node {self.start_id}", daemon=True).start()
 
     def _start(self, order: NodeOrder, site: Site) -> None:
         spec = _build_spec(self.deployment, order)
@@ -129,31 +128,30 @@ class NodeAgent:
         """One report, and what its answer wants. Without answers all nodes end when the lease is over."""
         reports = [node.report() for node in self.nodes.values()]
         try:
-            wanted = self._client.report_nodes(reports)
+            orders = {row["start_id"]: row for row in self._client.report_nodes(reports)}
         except (SiteUnreachable, SiteRefused) as error:
             log.warning("The site is not told of %d nodes (%s).", len(reports), error)
             for node in self.nodes.values():
                 node.send_again()
                 if time.monotonic() - self._heard_at > NODE_LEASE_S:
-                    node.want("killed", LEASE_OVER)
+                    node.request("killed", LEASE_OVER)
             return
 
         self._heard_at = time.monotonic()
-        ended = {report["life"] for report in reports if report["state"] == "ended"}
-        orders = {row["life"]: row for row in wanted}
-        for life in self.nodes.keys() - orders.keys():
-            self.nodes[life].want("killed")
-            if life in ended:
-                del self.nodes[life]
-        for life, row in orders.items():
-            self._apply(life, row)
-        self._remove_folders({row["deployment"] for row in wanted})
+        ended = {report["start_id"] for report in reports if report["state"] == "ended"}
+        for start_id in self.nodes.keys() - orders.keys():
+            self.nodes[start_id].request("killed")
+            if start_id in ended:
+                del self.nodes[start_id]
+        for start_id, row in orders.items():
+            self._apply(start_id, row)
+        self._remove_folders({row["deployment"] for row in orders.values()})
 
-    def _apply(self, life: str, row: dict[str, Any]) -> None:
-        if life in self.nodes:
-            self.nodes[life].want(row["wanted"])
+    def _apply(self, start_id: str, row: dict[str, Any]) -> None:
+        if start_id in self.nodes:
+            self.nodes[start_id].request(row["desired_state"])
         elif not any(node.deployment == row["deployment"] and node.state != "ended" for node in self.nodes.values()):
-            self.nodes[life] = Node(row["deployment"], life, row["order"], self._site)
+            self.nodes[start_id] = Node(row["deployment"], start_id, row["order"], self._site)
 
     def _remove_folders(self, deployments: set[str]) -> None:
         """Those of deployments that are gone, and whose nodes have ended."""

@@ -17,7 +17,7 @@ def _select(generator: str) -> QuerySet[NodeProcess]:
 def note_reports(generator: str, reports: Sequence[Mapping[str, Any]]) -> None:
     """Stores each report on a node, unless the node was started anew since. Those that are gone are forgotten."""
     for report in reports:
-        _select(generator).filter(life=report["life"]).update(**report, is_reported=True, changed_at=Now())
+        _select(generator).filter(start_id=report["start_id"]).update(**report, is_reported=True, changed_at=Now())
     gone = _select(generator).filter(deployment__state=Deployment.State.GONE, state=NodeProcess.State.ENDED)
     gone.delete()
 
@@ -31,13 +31,18 @@ def list_orders(generator: str) -> list[dict[str, Any]]:
     State = Deployment.State
     rows = _select(generator).exclude(deployment__state=State.GONE)
     is_held = Q(deployment__state__in=State.running(), deployment__conductor__in=Conductor.living())
-    wanted = Case(When(is_held, then="wanted"), default=Value(NodeProcess.Wanted.KILLED.value))
+    state = Case(When(is_held, then="desired_state"), default=Value(NodeProcess.DesiredState.KILLED.value))
     nodes = []
-    for row in rows.annotate(present_wanted=wanted).order_by("pk"):
+    for row in rows.annotate(effective_state=state).order_by("pk"):
         order = None
-        if not row.is_reported and row.present_wanted == NodeProcess.Wanted.UP:
+        if not row.is_reported and row.effective_state == NodeProcess.DesiredState.UP:
             order = row.order
         nodes.append(
-            {"life": row.life, "deployment": row.deployment_id, "wanted": row.present_wanted, "order": order}
-        )  # fmt: skip
+            {
+                "start_id": row.start_id,
+                "deployment": row.deployment_id,
+                "desired_state": row.effective_state,
+                "order": order,
+            }
+        )
     return nodes

@@ -88,7 +88,7 @@ class SiteClient:
         self._post("calibration", {"capacities": capacities, "error": error})
 
     def report_nodes(self, reports: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The nodes of servers that this load generator is to run: `life`, `deployment`, `wanted` and `order`."""
+        """Nodes that this load generator is to run: `start_id`, `deployment`, `desired_state` and `order`."""
         body = json.dumps({"nodes": reports}).encode()
         nodes: list[dict[str, Any]] = self._request("POST", "nodes", body=body, timeout=NODES_TIMEOUT)["nodes"]
         return nodes

@@ -17,10 +17,10 @@ class Migration(migrations.Migration):
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
                 ("number", models.PositiveSmallIntegerField()),
-                ("life", models.UUIDField()),
+                ("start_id", models.UUIDField()),
                 ("order", runs.models.client_properties.ClientOrderField()),
                 (
-                    "wanted",
+                    "desired_state",
                     models.CharField(
                         choices=[("up", "up"), ("stopped", "stopped"), ("killed", "killed")], max_length=10
                     ),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Final, TypedDict
+from typing import Any, Final
 
 from django.db.models import DurationField, ExpressionWrapper, F
 from django.db.models.functions import Now
@@ -39,31 +39,21 @@ from workers.provision.messages import (
     NODES_NOT_JOINED,
     NOT_ON_SEVERAL_MACHINES,
 )
-from workers.provision.servers import PORT_ATTEMPTS, Server, ServerDidNotStart, ServerSpec, StartingProvisioner
+from workers.provision.servers import (
+    PORT_ATTEMPTS,
+    NodeOrder,
+    Server,
+    ServerDidNotStart,
+    ServerSpec,
+    StartingProvisioner,
+)
 
-State, Wanted = NodeProcess.State, NodeProcess.Wanted
+State, DesiredState = NodeProcess.State, NodeProcess.DesiredState
 POLL_S: Final = 0.5
 # Below those that machines choose for their own connections.
 PORTS: Final = range(20_000, 30_000)
 # A silent load generator has ended its node by then: after its lease, and a request that was on its way.
 GONE_AFTER: Final = timedelta(seconds=NODE_LEASE_S + 15)
-
-
-class NodeOrder(TypedDict):
-    """What a load generator needs to start one node: of its database, and of its cluster."""
-
-    system: str
-    flavour: str
-    own_modes: dict[str, Any]
-    mode: str
-    settings: dict[str, Any]
-    binding_properties: dict[str, Any]  # without secrets
-    version: str
-    hosts: list[str]
-    node: int  # from 0
-    port: int
-    cluster_port: int
-    properties: dict[str, str]  # the server's own `password`, which the row encrypts
 
 
 class AgentProvisioner(StartingProvisioner):
@@ -77,7 +67,7 @@ class AgentProvisioner(StartingProvisioner):
         silence = ExpressionWrapper(Now() - F("changed_at"), output_field=DurationField())
         rows = NodeProcess.objects.filter(deployment=uuid.UUID(spec.deployment))
         self._rows = rows.annotate(silence=silence).order_by("number")
-        self._lives: list[uuid.UUID] = []  # of the nodes that this start has started
+        self._start_ids: list[uuid.UUID] = []  # of the nodes that this start has started
 
     # --- the protocol
 
@@ -103,7 +93,7 @@ class AgentProvisioner(StartingProvisioner):
     def alive(self) -> bool:
         """Whether all nodes run, as reports say that are made after this call."""
         asked_at = database_now()
-        while self._lives and self._find_lost() is None:
+        while self._start_ids and self._find_lost() is None:
             if all(node.changed_at >= asked_at for node in self._list_started()):
                 return True
             time.sleep(POLL_S)
@@ -130,7 +120,7 @@ class AgentProvisioner(StartingProvisioner):
     # --- nodes
 
     def _list_started(self) -> list[Any]:
-        return list(self._rows.filter(life__in=self._lives))
+        return list(self._rows.filter(start_id__in=self._start_ids))
 
     def _find_lost(self) -> Any:
         """The first node that has ended, or whose load generator does not report; None where all are well."""
@@ -200,10 +190,10 @@ class AgentProvisioner(StartingProvisioner):
 
     def _start_node(self, generator: LoadGenerator, order: NodeOrder) -> NodeProcess:
         """Returns once its process runs. Raises ServerDidNotStart."""
-        life = uuid.uuid4()
-        self._lives.append(life)
+        start_id = uuid.uuid4()
+        self._start_ids.append(start_id)
         row = {
-            "load_generator": generator, "life": life, "order": order, "wanted": Wanted.UP,
+            "load_generator": generator, "start_id": start_id, "order": order, "desired_state": DesiredState.UP,
             "state": State.STARTING, "problem": "", "folder": "", "log": "", "changed_at": Now(), "is_reported": False,
         }  # fmt: skip
         number = order["node"]
@@ -251,7 +241,7 @@ class AgentProvisioner(StartingProvisioner):
         for group in groups:
             # Those that end by themselves are not disturbed.
             stopped = self._rows.filter(number__in=group, number__gte=ending)
-            stopped.update(wanted=Wanted.STOPPED)
+            stopped.update(desired_state=DesiredState.STOPPED)
             if not self._await_nodes(group, lambda node: node.state == State.ENDED, SERVER_STOP_TIMEOUT_S):
                 raise self._was_killed(f"it did not end within {grouped(SERVER_STOP_TIMEOUT_S)} s", self.log_tail())
             if failed := stopped.exclude(problem="").first():
@@ -259,7 +249,7 @@ class AgentProvisioner(StartingProvisioner):
 
     def _kill(self) -> None:
         """Raises ServerDidNotStop. The node of a silent load generator is gone after its lease."""
-        self._rows.update(wanted=Wanted.KILLED)
+        self._rows.update(desired_state=DesiredState.KILLED)
         if self._administration is not None:
             self._administration.close()
         self._administration = None
@@ -269,7 +259,7 @@ class AgentProvisioner(StartingProvisioner):
 
         if not self._await_nodes(range(len(self.spec.hosts)), is_gone, 2 * GONE_AFTER.total_seconds()):
             raise self._hangs("one of its nodes")
-        self._lives = []
+        self._start_ids = []
 
 
 def _find_generators(deployment: Deployment) -> list[LoadGenerator]:

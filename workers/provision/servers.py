@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol, TypedDict
 
 from benchsite.core.formatting import grouped
 from runs.catalog import (
@@ -50,6 +50,23 @@ class ServerDidNotStart(ProvisionError):
 
 class ServerDidNotStop(ProvisionError):
     """The server's process did not end, however it was asked."""
+
+
+class NodeOrder(TypedDict):
+    """What a load generator needs to start one node: of its database, and of its cluster."""
+
+    system: str
+    flavour: str
+    own_modes: dict[str, Any]
+    mode: str
+    settings: dict[str, Any]
+    binding_properties: dict[str, Any]  # without secrets
+    version: str
+    hosts: list[str]
+    node: int  # from 0
+    port: int
+    cluster_port: int
+    properties: dict[str, str]  # the server's own `password`, which the row encrypts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ class Line:
             raise SiteUnreachable("cut")
         node_processes.note_reports(self.generator, reports)
         return [
-            {**row, "life": str(row["life"]), "deployment": str(row["deployment"])}
+            {**row, "start_id": str(row["start_id"]), "deployment": str(row["deployment"])}
             for row in node_processes.list_orders(self.generator)
         ]
 
@@ -74,7 +74,7 @@ def agents(site, monkeypatch):
     yield agents
     for agent in agents:
         for node in agent.nodes.values():
-            node.want("killed")
+            node.request("killed")
     await_ended(agents)
 
 
@@ -85,7 +85,7 @@ def await_ended(agents):
         time.sleep(0.05)
 
 
-def provisioner_of(deployment, **changes):
+def make_provisioner(deployment, **changes):
     system = load_catalog().system(deployment.database.system)
     fields = {"deployment": str(deployment.pk), "system": system, "mode": system.mode(deployment.mode), "hosts": HOSTS}
     return AgentProvisioner(ServerSpec(**{**fields, **changes}))
@@ -96,7 +96,7 @@ def provisioner_of(deployment, **changes):
 def test_two_machines_hold_primary_and_replica(deployment, agents, site, system, mode):
     deployment.database.system, deployment.mode = system, mode
     deployment.database.save()
-    provisioner = provisioner_of(deployment)
+    provisioner = make_provisioner(deployment)
     server = provisioner.start()
 
     state = read_back(server.spec.system, server.spec.mode, server.administration)
@@ -124,7 +124,7 @@ def test_two_machines_hold_primary_and_replica(deployment, agents, site, system,
 
 @pytest.mark.slow
 def test_node_that_ends_is_named_with_its_log(deployment, agents):
-    provisioner = provisioner_of(deployment)
+    provisioner = make_provisioner(deployment)
     provisioner.start()
 
     (node,) = agents[1].nodes.values()
@@ -136,7 +136,7 @@ def test_node_that_ends_is_named_with_its_log(deployment, agents):
 
 @pytest.mark.slow
 def test_agent_without_its_site_ends_nodes(deployment, agents, site):
-    provisioner_of(deployment).start()
+    make_provisioner(deployment).start()
     agents[1]._client.is_cut = True
     agents[1].exchange()
     assert [node.state for node in agents[1].nodes.values()] == ["up"]
@@ -151,7 +151,7 @@ def test_agent_without_its_site_ends_nodes(deployment, agents, site):
 
 @pytest.mark.slow
 def test_nodes_of_a_dead_conductor_are_ended(deployment, agents, site):
-    provisioner_of(deployment).start()
+    make_provisioner(deployment).start()
 
     deployment.conductor.delete()
     for agent in agents:
@@ -164,7 +164,8 @@ def test_nodes_of_a_dead_conductor_are_ended(deployment, agents, site):
 def order_row(deployment, **fields):
     generator = make_load_generator(name="lab-9")
     return NodeProcess.objects.create(
-        deployment=deployment, load_generator=generator, number=0, life=uuid.uuid4(), order={"node": 0}, wanted="up",
+        deployment=deployment, load_generator=generator, number=0, start_id=uuid.uuid4(), order={"node": 0},
+        desired_state="up",
         **fields,
     )  # fmt: skip
 
@@ -184,8 +185,8 @@ def test_agent_started_again_does_not_start_node_anew(deployment, site):
 def test_report_on_an_earlier_life_is_dropped(deployment):
     row = order_row(deployment)
 
-    node_processes.note_reports("lab-9", [{"life": uuid.uuid4(), "state": "ended"}])
-    node_processes.note_reports("lab-0", [{"life": row.life, "state": "ended"}])
+    node_processes.note_reports("lab-9", [{"start_id": uuid.uuid4(), "state": "ended"}])
+    node_processes.note_reports("lab-0", [{"start_id": row.start_id, "state": "ended"}])
 
     row.refresh_from_db()
     assert (row.state, row.is_reported) == ("starting", False)
@@ -207,13 +208,13 @@ def test_silent_load_generator_is_named(deployment, monkeypatch):
     monkeypatch.setattr(agent_provisioner, "NODE_SILENT_AFTER", timedelta(seconds=-1))
     monkeypatch.setattr(agent_provisioner, "GONE_AFTER", timedelta(seconds=0.3))
     with pytest.raises(ServerDidNotStart, match=r"Node 1 at 127\.0\.0\.1: the load generator lab-0, which started it"):
-        provisioner_of(deployment).start()
+        make_provisioner(deployment).start()
 
 
 def test_machine_whose_load_generator_starts_nothing(deployment):
     Cluster.objects.get().nodes.filter(position=1).update(address="10.0.0.9")
     with pytest.raises(ServerDidNotStart, match=r"No load generator of lab-1 starts servers at 10\.0\.0\.9"):
-        provisioner_of(deployment).start()
+        make_provisioner(deployment).start()
 
 
 @pytest.mark.parametrize("system", ["mariadb", "hbase"])
@@ -221,4 +222,4 @@ def test_other_systems_are_refused(deployment, system):
     record = load_catalog().system(system)
     mode = next(iter(record.modes.values()))
     with pytest.raises(ServerDidNotStart, match="on its own machine alone"):
-        provisioner_of(deployment, system=record, mode=mode).start()
+        make_provisioner(deployment, system=record, mode=mode).start()

@@ -1,4 +1,4 @@
-"""The facts of a run: what its clients left behind, with what is known beside it."""
+"""The facts of a run: what its clients left behind, with what is facts beside it."""
 
 from dataclasses import fields, replace
 from typing import Any
@@ -78,8 +78,8 @@ def test_a_client_of_a_summary_keeps_what_it_printed():
     beside = Surroundings(
         machines={3: "lab"}, cores={3: 8}, cpu_percent={3: 250.0}, clock_offsets_s={3: 0.001}, gc_shares={4: 0.5}
     )
-    (known,) = collect_facts(summarised(stated), threads=4, context=beside).clients
-    assert known == ClientFacts(
+    (facts,) = collect_facts(summarised(stated), threads=4, context=beside).clients
+    assert facts == ClientFacts(
         number=3, started_s=1.0, ended_s=3.0, covered_s=2.0, operations=100, busy_us=500.0, throughput_ops_s=45.0,
         threads=4, runtime_ms=2000.0, printed_throughput_ops_s=45.0, printed_counts={"READ": 100},
         status_operations=99, status_coverage=0.98, status_interval_s=10.0, cleanup_s=0.5, truncated=True,
@@ -93,15 +93,15 @@ def test_a_client_of_a_summary_keeps_what_it_printed():
 
 
 def test_facts_of_a_summary_are_those_of_whole_runs():
-    known = collect_facts(
+    facts = collect_facts(
         summarised(lasting(0, 3000.0), lasting(1, 2000.0)), threads=8, target_ops_s=50.0, rows_loaded=4999, measure_s=3
     )
-    assert (known.phase, known.threads, known.target_ops_s, known.rows_loaded) == ("measure", 8, 50.0, 4999)
-    assert (known.window_s, known.window_asked_s, known.whole_runs) == (2.0, 3, True)
-    assert (known.total_operations, known.ok_operations, known.failed_operations) == (100, 90, 10)
-    assert (known.clients_expected, known.missing) == (3, ("client 7: it left nothing",))
-    assert (known.throughput_ops_s, known.overlap, known.returns) == (45.0, 0.9, {"OK": 90, "ERROR": 10})
-    assert (known.over_time, known.rate_ops_s, known.properties, known.proportions) == (None, None, {}, None)
+    assert (facts.phase, facts.threads, facts.target_ops_s, facts.rows_loaded) == ("measure", 8, 50.0, 4999)
+    assert (facts.window_s, facts.window_asked_s, facts.whole_runs) == (2.0, 3, True)
+    assert (facts.total_operations, facts.ok_operations, facts.failed_operations) == (100, 90, 10)
+    assert (facts.clients_expected, facts.missing) == (3, ("client 7: it left nothing",))
+    assert (facts.throughput_ops_s, facts.overlap, facts.returns) == (45.0, 0.9, {"OK": 90, "ERROR": 10})
+    assert (facts.over_time, facts.rate_ops_s, facts.properties, facts.proportions) == (None, None, {}, None)
 
 
 @pytest.mark.parametrize(
@@ -120,17 +120,17 @@ def test_seconds_of_summaries_are_as_fine_as_status_lines(intervals_s, resolutio
     rows["second"], rows["rate_ops_s"], rows["count"] = np.arange(6), 10 * np.arange(6), 1
     status = Series("TOTAL", "service", BASE, 1, 1, rows)
     clients = [lasting(number, 9000.0, status_interval_s=apart_s) for number, apart_s in enumerate(intervals_s)]
-    known = collect_facts(summarised(*clients, window=Window(BASE + 1, BASE + 5), series=(status,)), threads=1)
-    assert known.window_s == 4.0
-    assert known.over_time is not None
-    assert (known.over_time.warmup_s, known.over_time.resolution_s) == (0, resolution_s)
-    assert known.rate_ops_s == [10.0, 20.0, 30.0, 40.0]
+    facts = collect_facts(summarised(*clients, window=Window(BASE + 1, BASE + 5), series=(status,)), threads=1)
+    assert facts.window_s == 4.0
+    assert facts.over_time is not None
+    assert (facts.over_time.warmup_s, facts.over_time.resolution_s) == (0, resolution_s)
+    assert facts.rate_ops_s == [10.0, 20.0, 30.0, 40.0]
 
 
 def test_an_operation_of_a_summary_keeps_lower_bounds():
     entry = read(kind="response", is_composite=True, resolution_us=1000.0, contradiction="its buckets")
-    (known,) = collect_facts(summarised(lasting(0, 1.0), operations=(entry,)), threads=1).operations
-    assert known == OperationFacts(
+    (facts,) = collect_facts(summarised(lasting(0, 1.0), operations=(entry,)), threads=1).operations
+    assert facts == OperationFacts(
         "READ", kind="response", is_composite=True, ok=90, failed=10, mean_us=5.0, min_us=1.0, max_us=9.0,
         percentiles_us={95.0: 7.0, 99.9: 9.0}, resolution_us=1000.0, contradiction="its buckets",
     )  # fmt: skip
@@ -150,22 +150,22 @@ def test_an_operation_of_a_summary_keeps_lower_bounds():
 )
 def test_fractions_of_whole_numbers_are_averages(formats, changes, averaged):
     clients = [lasting(number, 1.0, format=name) for number, name in enumerate(formats)]
-    (known,) = collect_facts(summarised(*clients, operations=(read(**changes),)), threads=1).operations
-    assert known.averaged is averaged
+    (facts,) = collect_facts(summarised(*clients, operations=(read(**changes),)), threads=1).operations
+    assert facts.averaged is averaged
 
 
 def test_return_codes_are_added_without_composites():
     update = replace(read(returns={"OK": 5, "TIMEOUT": 1}), operation="UPDATE")
     both = replace(read(returns={"OK": 1000}, is_composite=True), operation="READ-MODIFY-WRITE")
-    known = collect_facts(summarised(lasting(0, 1.0), operations=(read(), update, both)), threads=1)
-    assert known.returns == {"OK": 95, "ERROR": 10, "TIMEOUT": 1}
+    facts = collect_facts(summarised(lasting(0, 1.0), operations=(read(), update, both)), threads=1)
+    assert facts.returns == {"OK": 95, "ERROR": 10, "TIMEOUT": 1}
     assert collect_facts(summarised(operations=(read(returns={}),)), threads=1).returns is None
 
 
 def test_the_workload_states_proportions_and_records():
-    known = collect_facts(summarised(lasting(0, 1.0)), threads=1, workload=A)
-    assert (known.properties, known.proportions) == (A, {"READ": 0.5, "UPDATE": 0.5})
-    assert (known.recordcount, known.record_bytes) == (5000, 1000.0)
+    facts = collect_facts(summarised(lasting(0, 1.0)), threads=1, workload=A)
+    assert (facts.properties, facts.proportions) == (A, {"READ": 0.5, "UPDATE": 0.5})
+    assert (facts.recordcount, facts.record_bytes) == (5000, 1000.0)
     # What a load is asked for is no mix; its phase is given where summaries do not show it.
     load = collect_facts(summarised(lasting(0, 1.0), phase=None), threads=1, workload=A, phase="load")
     assert (load.phase, load.proportions, load.recordcount) == ("load", None, 5000)
@@ -178,9 +178,9 @@ def test_what_is_known_of_the_run_is_passed_on():
         mode_properties={"w": "1"}, mode_stated=True, made_elsewhere=True, without_codes=True, has_faults=True,
         other_system="redis",
     )  # fmt: skip
-    known = collect_facts(summarised(lasting(0, 1.0)), threads=1, context=beside)
+    facts = collect_facts(summarised(lasting(0, 1.0)), threads=1, context=beside)
     for entry in fields(RunContext):
-        assert getattr(known, entry.name) == getattr(beside, entry.name), entry.name
+        assert getattr(facts, entry.name) == getattr(beside, entry.name), entry.name
 
 
 def test_facts_of_histograms_are_those_of_the_window():
@@ -195,19 +195,19 @@ def test_facts_of_histograms_are_those_of_the_window():
     columns = {"at_s": at_s, "interval_s": np.ones(7), "other_cores": np.arange(7.0)}
     beside = Surroundings(hosts=(HostSamples(machine="lab", columns=columns),), machines={0: "lab"})
     rates = [9.0, 9.0, 9.0]
-    known = collect_facts(
+    facts = collect_facts(
         merged, threads=1, target_ops_s=10.0, measure_s=3, rate_ops_s=rates, series=build_series(merged), context=beside
     )
-    assert (known.window_s, known.window_asked_s, known.whole_runs, known.overlap) == (3.0, 3, False, merged.overlap)
-    assert (known.rate_ops_s, known.longest_us) == (rates, merged.longest_us)
-    assert known.over_time is not None and known.over_time.warmup_s == 2
+    assert (facts.window_s, facts.window_asked_s, facts.whole_runs, facts.overlap) == (3.0, 3, False, merged.overlap)
+    assert (facts.rate_ops_s, facts.longest_us) == (rates, merged.longest_us)
+    assert facts.over_time is not None and facts.over_time.warmup_s == 2
     # The samples of the seconds from 2 to 5.
-    assert known.hosts[0].columns["other_cores"].tolist() == [2.0, 3.0, 4.0]
-    (row,) = known.clients
+    assert facts.hosts[0].columns["other_cores"].tolist() == [2.0, 3.0, 4.0]
+    (row,) = facts.clients
     share = merged.clients[0]
     assert (row.operations, row.threads, row.machine, row.evidence) == (share.operations, 1, "lab", None)
     assert (row.covered_s, row.log_counts, row.printed_counts) == (share.covered_s, share.log_counts, {"READ": 60})
-    operations = {entry.operation: entry for entry in known.operations}
+    operations = {entry.operation: entry for entry in facts.operations}
     reads, merged_reads = operations["READ"], next(entry for entry in merged.operations if entry.operation == "READ")
     assert (reads.ok, reads.failed, reads.min_us) == (30, 0, 1000)
     assert reads.upper_bounds_us == merged_reads.upper_bounds_us
